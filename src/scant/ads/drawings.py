@@ -126,9 +126,7 @@ def deterministic(frame: pd.DataFrame):
     axes[0, 0].set_ylim(max(0, bottom), min(102, top))
     axis.set_xlabel("experiment" if frame["tuning"].eq("").all() else "data set")
     panels.legend(
-        figure,
-        {name: handles[name] for name in looks},
-        f"mean over seeds; bars: {panels.INTERVAL}",
+        figure, {name: handles[name] for name in looks}, f"mean over seeds; bars: {panels.INTERVAL}"
     )
     return figure
 

@@ -27,10 +27,10 @@ LOG = {
             "description": (
                 "A simulated campaign; its targeted policy logs what trains, its "
                 "uniform policy what tests."
-            ),
+            )
         },
         "settings": {
-            "description": "Settings of the campaign. docs/ad-studies.md says their defaults.",
+            "description": "Settings of the campaign. docs/ad-studies.md says their defaults."
         },
         "train_rows": {
             "description": (

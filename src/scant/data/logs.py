@@ -77,9 +77,7 @@ def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
         raise DataError(where, "the log has no rows")
     if not log.names:
         raise DataError(
-            where,
-            "the log has no features",
-            advice="A policy needs something to tell users apart",
+            where, "the log has no features", advice="A policy needs something to tell users apart"
         )
     for name, column in log.columns().items():
         if len(column) != len(log):

@@ -247,9 +247,7 @@ def _check_columns(path, names: list[str], dataset: Dataset) -> None:
         raise DataError(path, f"two columns are called {twice[0]!r}")
     if "f0" in names and f"f{dataset.features}" not in names:
         raise DataError(
-            path,
-            "its features count from f0",
-            advice="Rename its columns: they count from f1 here",
+            path, "its features count from f0", advice="Rename its columns: they count from f1 here"
         )
     if missing := [name for name in wanted if name not in {*names}]:
         raise DataError(path, f"there is no column {missing[0]!r}; columns: {logs.listing(names)}")
@@ -367,10 +365,7 @@ READERS = {
     "csv": _read_csv,
     "parquet": _read_parquet,
 }
-LOG_READERS = {
-    "open-bandit": lambda path, whole: openbandit.read(path),
-    "log": _read_log,
-}
+LOG_READERS = {"open-bandit": lambda path, whole: openbandit.read(path), "log": _read_log}
 
 
 # Writing

@@ -70,7 +70,6 @@ def problems(head: Iterable[Visits], nothing: float = 0.0) -> Iterator[Problem]:
             continue
         yield Problem(
             LEAK,
-            "warning",
             f"feature {name!r} {why}: it looks like something known only afterwards",
             (
                 f"Leave it out with --ignore {quote(name)}, unless it is known before an ad "
@@ -155,10 +154,7 @@ def late(
             f"on average they are {100 * times:.2g} % of those before"
         )
         yield Problem(
-            "late",
-            "warning",
-            reason,
-            "Leave these rows out, or wait for their rewards: rates are too low",
+            "late", reason, "Leave these rows out, or wait for their rewards: rates are too low"
         )
 
 

@@ -77,7 +77,7 @@ def problems(head: Iterable[Visits]) -> Iterator[Problem]:
             f"up to {size.max():,} rows each{why}"
         )
         if key.words != "--id":  # of which `health.equal_rows` tells
-            yield Problem(LISTS, "warning", reason, MEND.format(key.mend))
+            yield Problem(LISTS, reason, MEND.format(key.mend))
         yield from _given_above(head, ad, place, key.visit)
         return
 
@@ -211,4 +211,4 @@ def _given_above(
             f"place: the mean of 1 / propensity falls by about one from place to place ({means})"
         )
         mend = "Keep the row of each list's first place, where both are the same"
-        yield Problem(ABOVE, "error", reason, mend)
+        yield Problem(ABOVE, reason, mend, severity="error")

@@ -357,7 +357,7 @@ def problem(
         )
         by_time = " If rows are not in the order of time, name it by --time COLUMN."
         mend += by_user + by_time * (not showings.order.timed)
-        return Problem(SCHEDULE, "error", reason, mend.removesuffix("."))
+        return Problem(SCHEDULE, reason, mend.removesuffix("."), severity="error")
     mend = (
         "Nothing can be judged by such a log. Give each row the probability with which its ad "
         "was shown to this "
@@ -373,7 +373,7 @@ def problem(
     reason = (
         f"propensities are not those by which ads were shown{place}: ad {name!r} is {frequency}"
     )
-    return Problem(WRONG, "error", reason, mend.removesuffix("."))
+    return Problem(WRONG, reason, mend.removesuffix("."), severity="error")
 
 
 def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
@@ -421,7 +421,7 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
         "Look at how ads are "
         "assigned, and which rows are lost before they are logged, or filtered out." + KEPT
     )
-    return Problem(WRONG, "error", reason, mend.removesuffix("."))
+    return Problem(WRONG, reason, mend.removesuffix("."), severity="error")
 
 
 def weighted(showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK) -> np.ndarray:

@@ -10,7 +10,7 @@ correction, which keep their coverage in small samples, too (counted in
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -123,14 +123,26 @@ def as_many(weight: np.ndarray, count: np.ndarray) -> bool:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """The difference of two rates of independent samples.
+class Samples:
+    """Two independent samples of visits.
 
     clicks, rows : of each of the two
     """
 
     clicks: tuple[int, int]
     rows: tuple[int, int]
+
+    def grown(self, factor: float) -> "Samples":
+        """Samples so many times as large, with the same rates."""
+        return replace(
+            self,
+            clicks=tuple(factor * part for part in self.clicks),
+            rows=tuple(factor * part for part in self.rows),
+        )
+
+
+class Difference(Samples):
+    """The difference of the rates of two samples."""
 
     @property
     def estimate(self) -> float:
@@ -146,12 +158,6 @@ class Difference:
     def upper(self, level: float) -> float:
         """The one-sided upper bound."""
         return self._end(level, 1)
-
-    def grown(self, factor: float) -> "Difference":
-        """That of samples so many times as large, with the same rates."""
-        return Difference(
-            *(tuple(factor * part for part in parts) for parts in (self.clicks, self.rows))
-        )
 
     def _end(self, level: float, side: int) -> float:
         """The lower bound (`side` -1) or the upper one."""
@@ -194,15 +200,8 @@ class Difference:
         return second + difference, second
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """The ratio of two rates of independent samples: the bounds that a score test does not refute.
-
-    clicks, rows : of each of the two
-    """
-
-    clicks: tuple[int, int]
-    rows: tuple[int, int]
+class Ratio(Samples):
+    """The ratio of the rates of two samples: the bounds that a score test does not refute."""
 
     def lower(self, level: float) -> float:
         """The one-sided lower bound."""
@@ -215,12 +214,6 @@ class Ratio:
             refuted = x > 0 and self._distance(middle / (1 - middle)) > quantile
             outside, inside = (middle, inside) if refuted else (outside, middle)
         return outside / (1 - outside)
-
-    def grown(self, factor: float) -> "Ratio":
-        """That of samples so many times as large, with the same rates."""
-        return Ratio(
-            *(tuple(factor * part for part in parts) for parts in (self.clicks, self.rows))
-        )
 
     def upper(self, level: float) -> float:
         """The one-sided upper bound."""

@@ -53,9 +53,7 @@ class Encoder:
             kinds = ("text", "numbers") if odd[0] in visits.categories else ("numbers", "text")
             reason = f"feature {odd[0]!r} is {kinds[0]} here, and {kinds[1]} in the training log"
             raise DataError(
-                where,
-                reason,
-                advice=f"Take it as text in both with --categorical {quote(odd[0])}",
+                where, reason, advice=f"Take it as text in both with --categorical {quote(odd[0])}"
             )
         features = visits.features
         if self.texts or len(self.lacking) or np.isnan(features).any():

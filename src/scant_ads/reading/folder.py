@@ -217,7 +217,7 @@ class Folder:
                 "Parts end in .parquet, and neither their names nor those of their folders "
                 "begin with '.' or '_': rename what is one, or write it so"
             )
-            problems.append(Problem("left-out", "warning", reason, mend))
+            problems.append(Problem("left-out", reason, mend))
         return problems + self._head.problems
 
     @cached_property

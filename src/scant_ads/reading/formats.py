@@ -171,7 +171,7 @@ def _of_wabbit(
     with Unpacked(path) as stream:
         content = wabbit.read(path, kind, stream, renaming.ignore)
     if stream.last != b"\n" and not whole:
-        content.problems.append(Problem("cut", "error", *CUT))
+        content.problems.append(Problem("cut", *CUT, severity="error"))
     # then it is the id of visits, unless there is to be another or none
     if wabbit.ID not in renaming.columns.values():
         is_id = not {wabbit.ID, "id"} & {*renaming.ignore, *renaming.columns}
@@ -474,14 +474,14 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical, named)
             raise DataError(path, "column 1 has no name, and does not number the rows", 1, NAMELESS)
         table = table.drop_columns([places[0]])
         reason = "the first column has no name and numbers the rows: it is an index, and left out"
-        problems.append(Problem("index", "warning", reason))
+        problems.append(Problem("index", reason))
     if unequal:
         line, count = min(unequal)
         reason = f"line {line} has {count} fields, the header {len(header)}"
         mend = "Quote fields that hold the delimiter, and complete or drop lines that were cut"
-        problems.append(Problem("fields", "error", reason, mend, len(unequal)))
+        problems.append(Problem("fields", reason, mend, len(unequal), severity="error"))
     if stream.last != b"\n" and not whole:
-        problems.append(Problem("cut", "error", *CUT))
+        problems.append(Problem("cut", *CUT, severity="error"))
     form = "CSV"
     if stream.packing:
         form += f", packed with {stream.packing}"

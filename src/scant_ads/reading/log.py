@@ -62,12 +62,7 @@ class Log:
 
     @classmethod
     def read(
-        cls,
-        path,
-        columns: Mapping[str, str] | None = None,
-        ignore=(),
-        categorical=(),
-        **units,
+        cls, path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), **units
     ) -> "Log":
         """Read a log: CSV, which may be packed, parquet or Arrow, a folder of parquet files, or
         Vowpal Wabbit's forms.
@@ -94,12 +89,7 @@ class Log:
 
     @classmethod
     def from_frame(
-        cls,
-        frame,
-        columns: Mapping[str, str] | None = None,
-        ignore=(),
-        categorical=(),
-        **units,
+        cls, frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), **units
     ) -> "Log":
         """Take a data frame of pandas, polars or Arrow; see `read`.
 
@@ -302,7 +292,6 @@ class Log:
         return [
             Problem(
                 COSTLY,
-                "warning",
                 reason,
                 "Say --less if it is, and --no-less if more is better",
                 column=self.reward,

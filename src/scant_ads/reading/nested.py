@@ -107,7 +107,6 @@ def of_lists(names: Iterable[str]) -> list[Problem]:
     return [
         Problem(
             "list",
-            "warning",
             f"feature {name!r} holds lists, and is left out",
             (
                 f"Leave it out with --ignore {quote(name)}, or write what matters of it as a "
@@ -445,7 +444,7 @@ class Plan:
                 f"column {name!r} holds objects that are not JSON, and is taken as one text: {text}"
             )
             mend = "Write them as JSON (json.dumps in Python), and each key becomes a feature"
-            self.problems.append(Problem("braces", "warning", reason, mend, column=name))
+            self.problems.append(Problem("braces", reason, mend, column=name))
             return
         self.keys[name] = keys.decide(objects, self.where)
         self.problems += of_lists(keys.lists)
@@ -537,7 +536,13 @@ def _of_rows(
     kind: str, severity: str, reason: str, mend: str, rows: np.ndarray, column: str
 ) -> Problem:
     return Problem(
-        kind, severity, reason, mend, int(np.count_nonzero(rows)), int(np.argmax(rows)), column
+        kind,
+        reason,
+        mend,
+        int(np.count_nonzero(rows)),
+        int(np.argmax(rows)),
+        column,
+        severity=severity,
     )
 
 

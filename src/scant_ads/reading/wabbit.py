@@ -458,10 +458,12 @@ class _Rows:
         if self.bad:
             line, reason = self.bad[0]
             mend = "Mend such lines, or leave them out"
-            problems.append(Problem("lines", "error", f"line {line} {reason}", mend, len(self.bad)))
+            problems.append(
+                Problem("lines", f"line {line} {reason}", mend, len(self.bad), severity="error")
+            )
         for reason, count in self.passed.items():
             left_out = f"{count:,} lines are left out: {reason}"
-            problems.append(Problem("passed", "warning", left_out, count=count, column=reason))
+            problems.append(Problem("passed", left_out, count=count, column=reason))
         if len(self.dropped) > 1:
             reason = (
                 "visits were dropped with different probabilities (pdrop): "
@@ -470,9 +472,9 @@ class _Rows:
             problems.append(
                 Problem(
                     "pdrop",
-                    "error",
                     reason,
                     "Evaluate those of one pdrop; the others' share is too small",
+                    severity="error",
                 )
             )
         if self.other and key:
@@ -481,9 +483,7 @@ class _Rows:
                 "show what there was not"
             )
             problems.append(
-                Problem(
-                    "offered", "warning", reason, "Evaluate visits with the same ads", self.other
-                )
+                Problem("offered", reason, "Evaluate visits with the same ads", self.other)
             )
         elif self.other:
             reason = (
@@ -491,13 +491,7 @@ class _Rows:
                 "there than the first"
             )
             problems.append(
-                Problem(
-                    "offered",
-                    "warning",
-                    reason,
-                    "Give each ad an id: _tag, id or name",
-                    self.other,
-                )
+                Problem("offered", reason, "Give each ad an id: _tag, id or name", self.other)
             )
         return problems
 
