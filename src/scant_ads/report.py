@@ -213,13 +213,8 @@ def _pair(pair: Mapping, unit: Unit) -> dict:
     """A pair as texts."""
     numbers = {key: unit.number(pair[key]) for key in ("difference", "low", "high")}
     needed = pair["needed"]
-    rows = (
-        ""
-        if pair["better"]
-        else "too close"
-        if not math.isfinite(needed)
-        else f"about {text.rounded(needed)} rows"
-    )
+    rows = f"about {text.rounded(needed)} rows" if math.isfinite(needed) else "too close"
+    rows = "" if pair["better"] else rows
     return dict(pair) | numbers | {"needed": rows}
 
 

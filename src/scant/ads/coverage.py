@@ -12,6 +12,7 @@ the log. "betting, unshuffled" has the rows as logged.
 
 import math
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -176,16 +177,12 @@ def settings(rows=(2_000, 20_000, 200_000), lift: float = 1.5, drifts=()) -> lis
     rarely, `contrary` and `deficient`; and logs of both policies whose rates drift, for each of
     `drifts`.
     """
+    cases = product(("uniform", "rare"), RATES, POLICIES, rows)
     return [
-        setting(campaign, policy, n, lift, logging)
-        for logging in ("uniform", "rare")
-        for campaign in RATES
-        for policy in POLICIES
-        for n in rows
-    ] + [
+        *(setting(campaign, policy, n, lift, logging) for logging, campaign, policy, n in cases),
         *(contrary(n) for n in rows),
         *(deficient(n) for n in rows),
-        *(drifting(n, drift, policy) for drift in drifts for policy in POLICIES for n in rows),
+        *(drifting(n, drift, policy) for drift, policy, n in product(drifts, POLICIES, rows)),
     ]
 
 
@@ -217,12 +214,11 @@ def coverage(
 
     Returns
     -------
-    rows : one mapping for each setting, bound and side ("lower" or "two-sided"), with the keys
-        campaign, policy, rows, true : the setting, and its true CTR bound, side, level repeats :
-        the number of logs; where a bound is undefined (all weights are 0), it counts as not holding
-        covered : the number of logs in which the bound holds coverage, coverage_low, coverage_high
-        : its share of all logs, with a 95 % Clopper-Pearson interval width_mean : the mean of
-        estimate - lower, or of high - low, over the truth, where defined
+    rows : one mapping for each setting, bound and side ("lower" or "two-sided"). campaign, policy,
+        rows and true are the setting, and its true CTR; repeats is the number of logs, and covered
+        that of logs in which the bound holds (a bound that is undefined, since all weights are 0,
+        does not hold); coverage is their share, with a 95 % Clopper-Pearson interval; width_mean is
+        the mean of estimate - lower, or of high - low, over the truth, where defined
     """
     return [
         row

@@ -203,9 +203,8 @@ class Forest(Scorer):
 
 
 class AucRanker(Linear):
-    """The linear ranker that minimises the mean loss of pairs (thesis, eq.
-
-    5.1) plus lambda / 2 |w|^2, by SGD.
+    """The linear ranker that minimises the mean loss of pairs plus lambda / 2 |w|^2, by SGD
+    (thesis, equation 5.1).
     """
 
     kind = "auc-ranker"

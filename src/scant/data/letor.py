@@ -100,7 +100,7 @@ def read_letor(
         FRACTIONS.index(fractions),
         first_index,
         unsorted,
-        math.nan if overflow is None else 0.0 if overflow == MISSING else float(overflow),
+        float({None: math.nan, MISSING: 0.0}.get(overflow, overflow)),
     )
     yield from checked(path, _blocks(path, form, block))
 

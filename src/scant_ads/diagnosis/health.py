@@ -52,8 +52,7 @@ class Drift:
             if unit.percent
             else map(unit.number, map(unit.value, ends))
         )
-        name = "%" if unit.percent else unit.name
-        between = f"from {low} to {high} {name}".rstrip()
+        between = f"from {low} to {high} {unit.symbol}".rstrip()
         return f"{between} between {len(self.rates)} successive parts of the log, p = {self.p:.2g}"
 
 

@@ -139,9 +139,9 @@ def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
 def _dead(summary, design: float) -> Iterator[Problem]:
     """Groups of visits without a reward, and such groups of an ad, where rewards are very likely.
 
-    Given how many rewards there are, that none falls into a group is hypergeometric. An ad's group
-    has to be unlikely by the rewards of the ad, and by those of the group. It may be that nobody
-    there wants the ad, as most ads suit some visitors only.
+    If rewards fall on rows at random, the probability that a group of rows gets none is
+    hypergeometric. An ad's group without rewards has to be unlikely by the rewards of the ad, and
+    by the rewards of the group. Nobody in the group may want the ad: most ads suit some visitors.
 
     design : see `Users.design`; counts are divided by it
     """

@@ -155,12 +155,7 @@ class Groups:
                 Group("feature", f"where {name!r} is above {middle:.4g}", name)
                 for name, middle in self.middles.items()
             ),
-            *(
-                Group(kind, f"where {name!r} is {text!r}", name)
-                for kind, texts in (("feature", self.texts), ("text", self.chosen))
-                for name, kept in texts.items()
-                for text in kept
-            ),
+            *(Group(kind, f"where {name!r} is {text!r}", name) for kind, name, text in self._kept),
             *(
                 Group("feature", f"where {name!r} is none of its frequent texts", name)
                 for name in self.texts
@@ -172,6 +167,12 @@ class Groups:
             ),
             Group("next", "next to a row that shows it"),
         ]
+
+    @property
+    def _kept(self) -> list[tuple[str, str, str]]:
+        """The texts that make a group each, with the kind of the group, and the feature."""
+        frequent = [("feature", name, text) for name, kept in self.texts.items() for text in kept]
+        return frequent + [("text", name, text) for name, of in self.chosen.items() for text in of]
 
     def marks(self, visits: Visits, block: np.ndarray) -> np.ndarray:
         """Which rows are in each group, bool (rows x groups): in `described` the first ones, up to
@@ -189,12 +190,7 @@ class Groups:
             code = texts.index(text) if text in texts else -1
             return visits.features[:, place[name]] == code
 
-        kept = [
-            has(name, text)
-            for texts in (self.texts, self.chosen)
-            for name in texts
-            for text in texts[name]
-        ]
+        kept = [has(name, text) for _, name, text in self._kept]
         others = [
             ~np.any(
                 [has(name, text) for text in ("", *self.texts[name], *self.chosen[name])], axis=0

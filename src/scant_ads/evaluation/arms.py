@@ -181,7 +181,7 @@ class Difference(Samples):
             (first * (1 - first) / n + second * (1 - second) / m) * (n + m) / (n + m - 1)
         )
         gap = abs(self.estimate - difference) - (1 / n + 1 / m) / 2
-        return gap / error if error > 0 else (np.inf if gap > 0 else 0.0)
+        return _in_errors(gap, error)
 
     def _rates(self, difference: float) -> tuple[float, float]:
         """The likeliest rates with a difference: the root of a cubic (Miettinen and Nurminen 1985,
@@ -233,4 +233,11 @@ class Ratio(Samples):
             (first * (1 - first) / n + ratio**2 * second * (1 - second) / m) * (n + m) / (n + m - 1)
         )
         gap = x / n - ratio * y / m - (1 / n + ratio / m) / 2
-        return gap / error if error > 0 else (np.inf if gap > 0 else 0.0)
+        return _in_errors(gap, error)
+
+
+def _in_errors(gap: float, error: float) -> float:
+    """A gap in standard errors; infinite if it is above 0 and the error is none."""
+    if error > 0:
+        return gap / error
+    return np.inf if gap > 0 else 0.0

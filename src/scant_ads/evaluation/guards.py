@@ -33,7 +33,8 @@ def judged(
     judgements, of_other = [], {row["policy"]: row for row in others}
     for row in rows[1:]:
         low, high = (of_other[row["policy"]][end] for end in ("lift_low", "lift_high"))
-        answer = HOLDS if low > -share else BROKEN if high < -share else OPEN
+        answer = HOLDS if low > -share else OPEN
+        answer = BROKEN if high < -share else answer
         values = (name, share, row["policy"], of_other[row["policy"]]["lift"], low, high, answer)
         judgements.append(dict(zip(COLUMNS, values, strict=True)))
     return tuple(judgements)

@@ -237,7 +237,9 @@ def lift(
     relative : whether it is relative to today's rate, else it is their difference
     """
     one_sided = (1 + level) / 2
-    value = estimate - today if not relative else estimate / today - 1 if today else np.nan
+    value = estimate - today
+    if relative:
+        value = estimate / today - 1 if today else np.nan
     return {
         "lift": value,
         "lift_low": bounds.lower(one_sided) - 1,

@@ -294,9 +294,8 @@ class Policy:
         return np.stack([choice.probability(column) for column in ads.T], axis=1)
 
     def score(self, log, y=None) -> float:
-        """The importance-weighted click rate on a log (eq.
-
-        5.4 of the thesis); see `evaluate` for what it is worth.
+        """The importance-weighted click rate on a log (thesis, equation 5.4); `evaluate` says what
+        it is worth.
         """
         test = visits_of(log)
         probability = learning.probability(self.choice(test), self.numbered(test))

@@ -68,8 +68,7 @@ def read(
         thousandths, millionths, billionths of seconds, since 1970
     position : optional; a whole number
     propensity:ACTION : optional, one column for each ad that occurs; the full distribution, which
-    has to sum to 1 and
-        to agree with `propensity` (each within 1e-4, which allows for rounding)
+        has to sum to 1 and to agree with `propensity` (within `logs.SLACK`, as rounding may be off)
     policy:NAME : the probability that one of the user's own policies gives to the ad shown
     id, user : optional, and only where `columns` says which they are; the visit, and who it was.
         Numbers or text
