@@ -16,7 +16,6 @@ from scant_ads.diagnosis.leaks import new_texts, of_others
 from scant_ads.diagnosis.measurement import HINDSIGHT
 from scant_ads.diagnosis.showings import MISMATCHES
 from scant_ads.evaluation.verdicts import DOUBTS, OTHER_VISITS
-from scant_ads.reading import summing
 from scant_ads.reading.amounts import rounding
 from scant_ads.reading.log import Log
 from scant_ads.reading.summing import Training
@@ -69,7 +68,9 @@ class Basis:
         self.test, self.training, self.drops = test, training, False
         reward = tally.cells[""].second
         self.unit = replace(test.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
-        self.same_log = summing.logged_by_today(test, training)
+        self.same_log = training is None or (
+            test.half_of is not None and test.half_of is training.log.half_of
+        )
         if training is not None and bool(tally.eligible) != bool(training.tally.eligible):
             has, lacks = (test, training) if tally.eligible else (training, test)
             raise DataError(

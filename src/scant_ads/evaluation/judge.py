@@ -31,7 +31,6 @@ from scant_ads.evaluation.arms import Always
 from scant_ads.evaluation.basis import Basis
 from scant_ads.evaluation.periods import Course
 from scant_ads.evaluation.quotients import Quotient, likely
-from scant_ads.evaluation.verdicts import noticed, row_of, usable
 from scant_ads.policies import learning
 from scant_ads.policies.policy import Policy
 from scant_ads.reading import digests
@@ -42,6 +41,13 @@ BY_USER = "betting, by user"  # the bounds where visits of one user depend on ea
 WITHHELD = frozenset(  # numbers of a row that mean nothing if its weights are wrong
     (*MEANS, "lift", "lift_low", "lift_high", "needed_test", "needed_train", "needed_users")
 )
+
+
+# texts that differ from those of `scant.bandits.evaluation`, since bounds here are exact
+WARNINGS = {
+    "few-clicks": "few {}: the bounds hold, but are wide",
+    "no-clicks": "no {} on ads that it shows: only the upper end says something",
+}
 
 
 @dataclass(frozen=True)
@@ -162,7 +168,7 @@ class Judge:
             if key.removeprefix(logs.POLICY) in self.basis.hindsight and key != name
             else set()
         )
-        if self.basis.undecided or doubts or not usable(row, today):
+        if self.basis.undecided or doubts or not _usable(row, today):
             verdict = "" if row is today else "none"
             row |= {
                 "verdict": verdict,
@@ -335,7 +341,7 @@ class Judge:
         estimate = evaluation.evaluate_cells(weight, reward, count, terms, self.level)
         drift = health.UNKNOWN if self.basis.in_no_order else tally.drift(key)
         estimate = self._with_notices(estimate, key, tally, of_users)
-        row = row_of(name, estimate, self.level, drift=drift.p, **learnt_columns)
+        row = _row_of(name, estimate, self.level, drift=drift.p, **learnt_columns)
         above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
         bounds = of_users or lifts.of_rate(terms, _is_exact(row))
         if not estimate.refused:
@@ -374,7 +380,7 @@ class Judge:
         if self.basis.in_no_order:
             row["warnings"] = " ".join([*row["warnings"].split(), health.SORTED])
         if self.basis.wrong is None and not self.basis.undecided:
-            self.notes += noticed(name, estimate, self.unit.events)
+            self.notes += _noticed(name, estimate, self.unit.events)
         # what ads earn that the log lacks is not known
         if row["mean_weight"] < 1 and "mean-weight" in row["warnings"]:
             row |= {"estimate": np.nan, "high": np.nan}
@@ -579,3 +585,54 @@ class Judge:
 def _is_exact(row: Mapping) -> bool:
     """Whether the bounds of a row are Clopper-Pearson's."""
     return row["bound"] == "clopper-pearson"
+
+
+def _row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) -> dict:
+    """The row of a policy without its verdict.
+
+    learnt : drift; and lambda, epsilon, untrained and new_ads, of a policy that was learnt
+    """
+    bounds = {(bound.estimator, bound.bound): bound for bound in evaluated.bounds}
+    bound = bounds.get(("ips", "clopper-pearson")) or bounds["ips", "betting"]
+    blank = {
+        "lambda": np.nan,
+        "epsilon": np.nan,
+        "untrained": "",
+        "new_ads": np.nan,
+        "drift": np.nan,
+    } | learnt
+    return {
+        "policy": name, "lambda": blank["lambda"], "epsilon": blank["epsilon"], "level": level,
+        "bound": bound.bound,
+        "estimate": np.minimum(bound.estimate, 1.0), "snips": bounds["snips", "delta"].estimate,
+        "lower": bound.lower, "low": bound.low, "high": bound.high,
+        "approx_low": np.nan, "approx_high": np.nan,
+        "lift": np.nan, "lift_low": np.nan, "lift_high": np.nan, **periods.UNKNOWN,
+        **vars(evaluated.diagnostics),
+        **{key: blank[key] for key in ("untrained", "new_ads", "drift")},
+        "verdict": "", "needed_test": np.nan, "needed_train": np.nan,
+        "needed_users": np.nan,
+        "refused": evaluated.refused.kind if evaluated.refused else "",
+        "warnings": " ".join(notice.kind for notice in evaluated.warnings),
+    }  # fmt: skip
+
+
+def _usable(row: Mapping, today: Mapping) -> bool:
+    """Whether the numbers of a policy, and today's, say something about which is better."""
+    warnings = row["warnings"] + today["warnings"]
+    return not (row["refused"] or today["refused"] or "mean-weight" in warnings)
+
+
+def _noticed(name: str, evaluated: evaluation.Evaluation, events: str = "clicks") -> list[str]:
+    """Notes on a policy's evaluation: why it was refused, and its warnings."""
+    notices = (evaluated.refused, *evaluated.warnings)
+    texts = {kind: words.format(events) for kind, words in WARNINGS.items()}
+    notes = [f"{name}: {texts.get(notice.kind, notice.reason)}" for notice in notices if notice]
+    mean = evaluated.diagnostics.mean_weight
+    if mean < 1 and any(notice.kind == "mean-weight" for notice in evaluated.warnings):
+        notes.append(
+            f"{name}: if propensities are right, the log cannot show the ads that it chooses in "
+            f"about {100 * (1 - mean):.2g} % of visits (deficient support): what these earn is not "
+            "known, so that there is a lower bound alone"
+        )
+    return notes

@@ -270,10 +270,3 @@ def _shown(policies: Mapping, log: Visits, where) -> _Shown:
             unknown[name] = action < 0
             chosen[name] = policy.actions, choice
     return _Shown(weights, unknown, chosen)
-
-
-def logged_by_today(test, training: Training | None) -> bool:
-    """Whether today's policy is the one that logged the test: it has no training log, or both are
-    parts of one.
-    """
-    return training is None or (test.half_of is not None and test.half_of is training.log.half_of)
