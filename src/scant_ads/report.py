@@ -92,11 +92,9 @@ def _answer(evaluation) -> dict:
     }
     ending, tone = (f"; but {evaluation.careful}", "careful") if evaluation.careful else ("", "yes")
     if rails:
-        ending, tone = (
-            ("; but it breaks a guard rail", "no")
-            if guards.BROKEN in rails
-            else ("; a guard rail is open", "")
-        )
+        ending, tone = "; a guard rail is open", ""
+    if guards.BROKEN in rails:
+        ending, tone = "; but it breaks a guard rail", "no"
     return {
         "title": f"{choice['policy']} is better than {evaluation.against}: {more}{ending}",
         "tone": tone,
