@@ -5,6 +5,7 @@ one.
 import argparse
 import json
 from collections.abc import Iterable
+from dataclasses import fields
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -121,9 +122,8 @@ def add(parser: argparse.ArgumentParser) -> None:
             "--reward-min",
             type=float,
             default=0.0,
-            help=(
-                "the least reward possible, such as -20, if it is not 0: lifts are then differences"
-            ),
+            help="the least reward possible, such as -20, if it is not 0: lifts are then "
+            "differences",
         ),
         option(
             "--less",
@@ -163,19 +163,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         option(
             "--propensities",
             choices=("percent", "log"),
-            help=(
-                "what propensities are written as, if not as probabilities; log are natural "
-                "logarithms"
-            ),
+            help="what propensities are written as, if not as probabilities; log are natural "
+            "logarithms",
         ),
         option(
             "--propensity",
             type=_split_of,
             metavar="SHARE|AD=SHARE,...|uniform",
             help="the split of a log without propensities, by which chance showed its ads: the "
-            "share of each, as "
-            "control=0.5,treatment=0.5, or one share for all; uniform if it showed all eligible "
-            "ads alike",
+            "share of each, as control=0.5,treatment=0.5, or one share for all; uniform if it "
+            "showed all eligible ads alike",
         ),
         option(
             "--rewards",
@@ -203,10 +200,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         option(
             "--steps",
             type=int,
-            help=(
-                "steps of gradient descent for each ad (default 20 for each of its rows, from "
-                "50000 to 1000000)"
-            ),
+            help="steps of gradient descent for each ad (default 20 for each of its rows, from "
+            "50000 to 1000000)",
         ),
         option("--trees", type=int, default=40, help="trees of a forest (default 40)"),
         option(
@@ -301,9 +296,8 @@ def add(parser: argparse.ArgumentParser) -> None:
             action="append",
             default=[],
             help="a kind of learner, a scikit-learn model as module:Class, the file of a saved "
-            "policy, NAME of a "
-            "column policy:NAME of the test log, ad:ID for one ad for everyone, or each-ad; may "
-            "be repeated (default each-ad)",
+            "policy, NAME of a column policy:NAME of the test log, ad:ID for one ad for everyone, "
+            "or each-ad; may be repeated (default each-ad)",
         ),
         option(
             "--baseline",
@@ -333,10 +327,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         option(
             "--least-propensity",
             type=_propensity,
-            help=(
-                "least probability, by design, of any ad under the policy that logged the "
-                "test, or 'unknown'"
-            ),
+            help="least probability, by design, of any ad under the policy that logged the "
+            "test, or 'unknown'",
         ),
         option(
             "--doubly-robust",
@@ -380,10 +372,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         option(
             "--eligible",
             metavar="COLUMN",
-            help=(
-                "the column with the list of ads that can be shown (that of the training log, "
-                "if it had one)"
-            ),
+            help="the column with the list of ads that can be shown (that of the training log, "
+            "if it had one)",
         ),
         option(
             "--epsilon",
@@ -403,10 +393,8 @@ def add(parser: argparse.ArgumentParser) -> None:
             "--output",
             type=Path,
             required=True,
-            help=(
-                "the file to write, with action and propensity; CSV if it ends in .csv, else "
-                "parquet"
-            ),
+            help="the file to write, with action and propensity; CSV if it ends in .csv, else "
+            "parquet",
         ),
     )
 
@@ -642,19 +630,14 @@ def _policies(arguments, test) -> dict:
 
 def _settings(arguments) -> dict:
     """The settings of a policy that a command has; the others have their defaults."""
-    names = (
-        "epsilon",
-        "lambdas",
-        "validation",
-        "threshold",
-        "select",
-        "undersample",
-        "steps",
-        "trees",
-        "tree_rows",
-        "leaf",
-        "seed",
-    )
+    from scant_ads import Policy
+
+    return _given(arguments, Policy, "kind")
+
+
+def _given(arguments, made: type, *but: str) -> dict:
+    """The options of a command that are fields of a dataclass, but for some."""
+    names = {field.name for field in fields(made) if field.init} - {*but}
     return {name: value for name, value in vars(arguments).items() if name in names}
 
 
@@ -678,6 +661,7 @@ def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = Non
     from scant.data.logs import NEEDED, OPTIONAL
     from scant.errors import SettingError, unknown
     from scant_ads import Log
+    from scant_ads.reading.amounts import Units
 
     logs, rails = [], getattr(arguments, "guard", None) or {}
     roles = {role: role for role in (*NEEDED, *OPTIONAL)} | (arguments.columns or {})
@@ -689,16 +673,7 @@ def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = Non
     for path in paths:
         progress(f"reads {path}")
         columns, guards = dict(arguments.columns or {}), [*rails]
-        names = (
-            "propensities",
-            "rewards",
-            "reward_max",
-            "reward_unit",
-            "reward_min",
-            "propensity",
-            "less",
-        )
-        units = {name: getattr(arguments, name) for name in names}
+        units = _given(arguments, Units)
         if guard:
             guards = [column for column in guards if column != guard] + [roles["reward"]]
             units = {name: units[name] for name in ("propensities", "propensity")} | {"less": False}

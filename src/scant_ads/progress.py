@@ -14,8 +14,8 @@ class Progress:
     Used as a context; each call names the step that begins.
     """
 
-    def __init__(self, stream=None):
-        self.stream, self.step, self.began, self.said = stream, "", time.monotonic(), ("", 0.0)
+    def __init__(self):
+        self.step, self.began, self.said = "", time.monotonic(), ("", 0.0)
         self.over = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -34,11 +34,7 @@ class Progress:
         while not self.over.wait(FIRST):
             now, (step, when) = time.monotonic(), self.said
             if self.step and (self.step != step or now - when >= AGAIN):
-                print(
-                    f"{now - self.began:4.0f} s  {self.step}",
-                    file=self.stream or sys.stderr,
-                    flush=True,
-                )
+                print(f"{now - self.began:4.0f} s  {self.step}", file=sys.stderr, flush=True)
                 self.said = self.step, now
 
 

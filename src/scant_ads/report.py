@@ -92,11 +92,9 @@ def _answer(evaluation) -> dict:
     }
     ending, tone = (f"; but {evaluation.careful}", "careful") if evaluation.careful else ("", "yes")
     if rails:
-        ending, tone = (
-            ("; but it breaks a guard rail", "no")
-            if guards.BROKEN in rails
-            else ("; a guard rail is open", "")
-        )
+        ending, tone = "; a guard rail is open", ""
+    if guards.BROKEN in rails:
+        ending, tone = "; but it breaks a guard rail", "no"
     return {
         "title": f"{choice['policy']} is better than {evaluation.against}: {more}{ending}",
         "tone": tone,
@@ -109,10 +107,8 @@ def _key(evaluation) -> list[tuple[str, str, str]]:
     """
     if evaluation.choice is None:
         return []
-    today, row = (
-        _row(evaluation, evaluation.baseline),
-        _row(evaluation, evaluation.choice["policy"]),
-    )
+    today = _row(evaluation, evaluation.baseline)
+    row = _row(evaluation, evaluation.choice["policy"])
     unit = evaluation.unit
 
     def name(row: Mapping) -> str:
@@ -215,13 +211,8 @@ def _pair(pair: Mapping, unit: Unit) -> dict:
     """A pair as texts."""
     numbers = {key: unit.number(pair[key]) for key in ("difference", "low", "high")}
     needed = pair["needed"]
-    rows = (
-        ""
-        if pair["better"]
-        else "too close"
-        if not math.isfinite(needed)
-        else f"about {text.rounded(needed)} rows"
-    )
+    rows = f"about {text.rounded(needed)} rows" if math.isfinite(needed) else "too close"
+    rows = "" if pair["better"] else rows
     return dict(pair) | numbers | {"needed": rows}
 
 

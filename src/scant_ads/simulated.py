@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from scant import files
 from scant.bandits import campaigns
@@ -15,13 +16,7 @@ def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, targe
     parquet.
 
     It has the columns that a user's log has: action, reward, propensity, and one for each feature.
-
-    Raises
-    ------
-    SettingError : an unknown campaign, setting or policy; fewer than one row
     """
-    import pyarrow as pa
-
     files.check_outputs([target])
     campaigns.check(name, settings)
     random = generator(seed, "campaign log", name, policy)
@@ -49,11 +44,6 @@ def simulate_parts(
 ) -> None:
     """Write a log as a folder of `parts` parquet files, of about as many rows each, in the memory
     of one.
-
-    Raises
-    ------
-    SettingError : see `simulate`; fewer than one part, more than rows, or a folder that is not
-        empty
     """
     files.check_outputs([folder])
     folder = Path(folder)

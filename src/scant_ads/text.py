@@ -49,16 +49,9 @@ def much(value: float, unit: Unit) -> str:
     return f"{signed(abs(value), unit).removeprefix('+')} {unit.lift_unit}".rstrip()
 
 
-def confidence(level: float, of: float = 1, digits: int = 3) -> str:
-    """A confidence with so many digits of its error, so that it is told from 1; `of` is 100 for
-    percent.
-    """
-    return f"{of - float(f'{of * (1 - level):.{digits}g}'):.12g}"
-
-
 def percent(level: float) -> str:
-    """A confidence in percent."""
-    return f"{confidence(level, 100, 2)} %"
+    """A confidence in percent, with two digits of its error, so that it is told from 100 %."""
+    return f"{100 - float(f'{100 * (1 - level):.2g}'):.12g} %"
 
 
 def rounded(count: float) -> str:

@@ -3,6 +3,7 @@
 In computations every reward is a share of the largest one.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,7 +19,6 @@ MEANS = (
     "dr_lower",
     "dr_low",
     "dr_high",
-    "today",
 )
 PAIR, LIFTS = (
     ("difference", "low", "high"),
@@ -73,12 +73,18 @@ class Unit:
     @property
     def heading(self) -> str:
         """What a column of means is called, with their unit."""
-        return self.mean + (", %" if self.percent else f", {self.name}" if self.name else "")
+        return f"{self.mean}, {self.symbol}" if self.symbol else self.mean
+
+    @property
+    def symbol(self) -> str:
+        """What means are shown in."""
+        return "%" if self.percent else self.name
 
     @property
     def total_heading(self) -> str:
         """What a column of sums is called, with their unit."""
-        return self.events if self.clicks else f"sum, {self.name}" if self.name else "sum"
+        total = f"sum, {self.name}" if self.name else "sum"
+        return self.events if self.clicks else total
 
     @property
     def words(self) -> str:
@@ -135,14 +141,12 @@ class Unit:
         if mean != mean:
             return "-"
         most = max(self.largest, -self.least)
-        decimals = 3 if most <= 1000 else 1 if most <= 100_000 else 0
+        decimals = next(few for few, end in ((3, 1e3), (1, 1e5), (0, math.inf)) if most <= end)
         return f"{100 * mean if self.percent else mean:,.{decimals}f}"
 
     def rate(self, *means: float) -> str:
         """A mean, or an interval, with the unit."""
-        return " to ".join(map(self.number, means)) + (
-            " %" if self.percent else f" {self.name}" if self.name else ""
-        )
+        return f"{' to '.join(map(self.number, means))} {self.symbol}".rstrip()
 
     @property
     def how_much(self) -> str:

@@ -20,7 +20,6 @@ from scant.data.logs import Log
 from scant.errors import DataError, SettingError
 from scant_ads import Evaluation, Policy, evaluate, text
 from scant_ads import Log as UserLog
-from scant_ads.evaluation.compare import compare
 from scant_ads.policies.learning import LEARNT
 from scant_ads.reading import formats
 from scant_ads.reading.visits import Visits
@@ -410,7 +409,7 @@ def test_intervals_hold_where_rates_drift(falling):
             probabilities=np.where(random.random((60_000, 1)) < 0.5, 0.4, 0.6),
             policies=("mixed",),
         )
-        row = compare(["mixed"], as_log(test), seed=seed).rows[-1]
+        row = evaluate(["mixed"], as_log(test), seed=seed).rows[-1]
         assert row["bound"] == "betting"
         missed += not row["low"] <= 0.054 <= row["high"]
     assert missed <= 2
@@ -460,7 +459,7 @@ def test_an_estimate_is_never_outside_of_its_interval():
             **vars(test), probabilities=((rows < matched) * 1.0)[:, None], policies=("mine",)
         )
         try:
-            found = compare(["mine"], as_log(given))
+            found = evaluate(["mine"], as_log(given))
         except DataError as error:  # 160 of 400, where 100 are expected
             assert "do not sum to 1" in str(error)
             continue

@@ -305,11 +305,7 @@ def test_evaluations_are_frames_tables_and_plots(logs):
     np.testing.assert_allclose(ends, 100 * table[["low", "high"]].to_numpy())
     assert found.plot(axes) is axes
     html = found._repr_html_()
-    assert (
-        html.count("<tr>") == 3
-        and "<td>logistic</td>" in html
-        and f"{100 * table['low'].iloc[-1]:.3f}" in html
-    )
+    assert html.startswith("<pre>") and f"{100 * table['low'].iloc[-1]:.3f}" in html
     assert str(found) == repr(found) == found.text()  # one policy: no option is named
 
 

@@ -40,7 +40,7 @@ def made():
 
 def reports(log, batch, policies, train, **options):
     """All that is said of a log, but for its name, and what kind of files it is in."""
-    found = compare.compare(policies, log, train, rows=batch, **options)
+    found = compare.evaluate(policies, log, train=train, rows=batch, **options)
     texts = [
         text.replace(log.name, "test").replace(f", in {log.form}", "")
         for text in (*found.about, *found.notes)

@@ -61,7 +61,7 @@ def test_it_does_not_matter_how_rows_are_parted(tmp_path, train, policies, uneve
         monkeypatch.setattr(tally, "MOST", 300)
     for count, rows in ((1, 10**6), (4, 10**6), (7, 100)):
         log = sa.Log.read(written(tmp_path / str(count), made, count))
-        evaluated = compare.compare(policies, log, train, declared=0.25, rows=rows)
+        evaluated = compare.evaluate(policies, log, train=train, least_propensity=0.25, rows=rows)
         found.append(
             [
                 [repr(value) for value in row.values()]
@@ -269,7 +269,7 @@ def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, mon
     assert ends == pytest.approx(inner, abs=0.02)
     monkeypatch.setattr(tally, "FULL", 60)
     assert difference() is None
-    notes = compare.compare(["mine"], log, declared=0.25).notes
+    notes = compare.evaluate(["mine"], log, least_propensity=0.25).notes
     assert any("uniform and mine are not compared" in note for note in notes)
 
 
@@ -451,7 +451,7 @@ def test_a_feature_may_lack_values_in_a_part_or_in_all(tmp_path, values, typed):
         sa.evaluate([policy], sa.Log.from_frame(test), train=sa.Log.from_frame(train)),
     )
     for rows in (30, 10**6):
-        found = compare.compare([policy], log, sa.Log.from_frame(train), rows=rows)
+        found = compare.evaluate([policy], log, train=sa.Log.from_frame(train), rows=rows)
         assert [row["estimate"] for row in found.rows] == pytest.approx(
             [row["estimate"] for row in expected.rows]
         )

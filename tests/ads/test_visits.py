@@ -689,7 +689,7 @@ def test_a_last_line_that_does_not_end_may_have_been_cut(kind, cut, tmp_path):
         )
         with pytest.raises(
             DataError,
-            match=r"its last line has no end.*If it is whole" if cut < 6 else "not readable",
+            match=r"its last line has no end.*If it is whole" if cut < 6 else "line 5 has 3 fields",
         ):
             list(tables)
         assert (formats.read(tmp_path / "log", whole=True).visits is None) == (cut == 6)

@@ -146,6 +146,64 @@ def test_dsjson_is_read_as_documented(tmp_path):
     )
 
 
+NUMBERED = [{"id": number, "name": ad} for number, ad in enumerate(ADS)]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"EventId": None, "Timestamp": None},
+        {
+            "c": {
+                "A": [{"b": "x"}, {"d": {"e": 1}}],
+                "l": [1],
+                "t": "2021-02-04",
+                "_multi": NUMBERED,
+            }
+        },
+        {"c": {"x": True, "y.z": 2, "_multi": [{"i": {"id": ad}, "id": ""} for ad in ADS]}},
+    ],
+)
+@pytest.mark.parametrize("ignore", [(), ("c.User", "EventId"), ("c",)])
+def test_dsjson_whose_lines_are_alike_is_read_as_line_by_line(tmp_path, monkeypatch, more, ignore):
+    path = written(tmp_path / "log.json", events(frame(), **more))
+    alike = sa.Log.read(path, ignore=ignore)
+    content = wabbit._alike(path.read_bytes(), frozenset(ignore))
+    assert content is not None
+    monkeypatch.setattr(wabbit, "_alike", lambda *given: None)
+    by_line = sa.Log.read(path, ignore=ignore)
+    for name, column in by_line.visits.columns().items():
+        np.testing.assert_array_equal(alike.visits.columns()[name], column)
+    assert alike.visits.names == by_line.visits.names
+    assert alike.visits.categories == by_line.visits.categories
+    assert str(alike.check()) == str(by_line.check())
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"_label_cost": True},
+        {"_labelIndex": 1.0},
+        {"_labelIndex": 7},
+        {"pdrop": 0.5},
+        {"Timestamp": None},
+        {"c": {"User": {"age": 2}, "_multi": NUMBERED}},
+    ],
+)
+def test_dsjson_whose_lines_differ_is_read_line_by_line(tmp_path, odd):
+    visits = frame(4)
+    lines = [json.dumps(one) for one in (*events(visits)[:3], events(visits, **odd)[3])]
+    assert wabbit._alike("\n".join(lines).encode(), frozenset()) is None
+    several = events(visits[:2])
+    assert (
+        wabbit._alike(
+            f"\n\n{json.dumps(several[0])} {json.dumps(several[1])}".encode(), frozenset()
+        )
+        is None
+    )
+
+
 def test_dsjson_that_says_less_is_the_same(tmp_path):
     """What was chosen is said in several places, of which each will do."""
     visits = frame()

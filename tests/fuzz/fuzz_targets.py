@@ -259,8 +259,10 @@ def fuzz_visits(data: bytes) -> None:
             return
         str(Log.read(path, {"reward": "click"}).check())
         with suppress(ScantError):
-            found = compare.compare(
-                opened.visits.policies, Log.read(path, {"reward": "click"}), declared=basis.UNKNOWN
+            found = compare.evaluate(
+                opened.visits.policies,
+                Log.read(path, {"reward": "click"}),
+                least_propensity=basis.UNKNOWN,
             )
             json.dumps(result._plain(found.rows[-1])), found.text(), found._repr_html_()
         log = opened.visits
@@ -289,7 +291,7 @@ def fuzz_parts(data: bytes) -> None:
             with suppress(ScantError):
                 log = Log.read(folder, {"reward": "click"}, ("drop",), ("y",))
                 str(log.check()), log.column_names
-                found.append(compare.compare(("uniform",), log, rows=rows).rows)
+                found.append(compare.evaluate(("uniform",), log, rows=rows).rows)
         if len(found) == 2:
             for first, second in zip(*found, strict=True):
                 assert repr(first) == repr(second)

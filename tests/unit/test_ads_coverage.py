@@ -9,7 +9,6 @@ from scant.ads import coverage as study
 from scant.ads.coverage import Setting, coverage, setting, settings
 from scant.bandits import likelihood
 from scant.bandits.evaluation import evaluate
-from scant.errors import SettingError
 from scant.present import making, traces
 
 EXACT = {
@@ -177,22 +176,6 @@ def test_its_file_is_read_for_the_table_and_the_figure(tmp_path):
     for name in ("figure-coverage",):
         frame = making.frame_of(SHOWN[name], *traces.read_rows([tmp_path / "coverage.parquet"]))
         assert len(frame) and (frame["repeats"] == 3).all()
-
-
-def test_settings_that_cannot_be():
-    with pytest.raises(SettingError, match="did you mean 'hotel'"):
-        setting("hotle", "deterministic", 100)
-    with pytest.raises(SettingError, match="unknown policy"):
-        setting("hotel", "greedy", 100)
-    with pytest.raises(SettingError, match="unknown logging"):
-        setting("hotel", "deterministic", 100, logging="bts")
-    for lift in (-0.1, 5.1):
-        with pytest.raises(SettingError, match="lift"):
-            setting("bank", "deterministic", 100, lift)
-    with pytest.raises(SettingError, match="unknown drift 'season': did you mean 'seasons'"):
-        study.drifting(100, "season")
-    with pytest.raises(SettingError, match="repeats"):
-        coverage([], 0, np.random.default_rng(0))
 
 
 def test_deficient_support_lowers_what_a_log_shows():

@@ -321,53 +321,15 @@ def test_a_mean_weight_away_from_1_is_warned_of():
 # --- errors
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"reward": [2.0]}, r"reward ranges from 0 to 2; it must be in \[0, 1\]"),
-        ({"reward": [-1.0]}, "reward ranges from -1"),
-        ({"reward": [np.nan]}, "reward ranges from nan"),
-        ({"propensity": [0.0]}, r"propensity ranges from 0 to 0.2; it must be in \(0, 1\]"),
-        ({"propensity": [1.5]}, "propensity ranges from 0.2 to 1.5"),
-        ({"propensity": [np.nan]}, "propensity ranges from nan"),
-        ({"target": [1.5]}, "target ranges"),
-        ({"target": [np.nan]}, "target ranges"),
-    ],
-)
-def test_values_out_of_range_are_refused(change, says):
-    log = dict(zip(("reward", "propensity", "target"), campaign(), strict=True))
-    for name, (value,) in change.items():
-        log[name] = np.r_[log[name][:-1], value]
-    with pytest.raises(SettingError, match=says):
-        evaluate(**log, largest_weight=5.0)
-
-
 def test_what_cannot_be_evaluated():
     reward, propensity, target = campaign()
-    with pytest.raises(SettingError, match="shapes"):
-        evaluate(reward[1:], propensity, target, 4.0)
-    with pytest.raises(SettingError, match="two rows"):
-        evaluate(reward[:1], propensity[:1], target[:1], 4.0)
     with pytest.raises(SettingError, match=r"a weight is 4, above the largest one declared, 3\.9"):
         evaluate(reward, propensity, target, 3.9)
     for weight in (np.nan, np.inf):
         with pytest.raises(SettingError, match="largest one declared"):
             evaluate(reward, propensity, target, weight)
-    for level in (0.4, 1.0, np.nan):
-        with pytest.raises(SettingError, match="level"):
-            evaluate(reward, propensity, target, 4.0, level=level)
-    with pytest.raises(SettingError, match="not all 0 or 1"):
-        evaluate(reward / 2, propensity, target, 4.0, weights=(0.25, 4.0))
     with pytest.raises(SettingError, match="not among the declared values"):
         evaluate(reward, propensity, target, 4.0, weights=(4.0,))
-    for q in (
-        (reward,),
-        (reward, 2 * reward),
-        (reward, reward[1:]),
-        (reward, np.full(4000, np.nan)),
-    ):
-        with pytest.raises(SettingError, match="q must be"):
-            evaluate(reward, propensity, target, 4.0, q=q)
 
 
 def test_declared_weights():
@@ -375,17 +337,6 @@ def test_declared_weights():
     assert declared_weights([0.2], 0.2, 5) == pytest.approx((0.25, 4))
     assert declared_weights([0.2]) == pytest.approx((5,))
     assert declared_weights([0.5, 0.25], 0.5, 2) == pytest.approx((1, 2))
-    for arguments in (
-        ([0.0],),
-        ([1.5],),
-        ([],),
-        ([0.2], 1.5, 5),
-        ([0.2], 0.1),
-        ([0.2], 0.1, 1),
-        ([np.nan],),
-    ):
-        with pytest.raises(SettingError):
-            declared_weights(*arguments)
 
 
 def test_an_evaluation_is_one_table():

@@ -143,9 +143,7 @@ def test_facts_are_counts_by_action():
         propensity=np.array([0.2, 0.3, 0.4, 0.5, 0.6]),
         actions=("a", "b", "c"),
     )
-    facts = logs.facts(log)
-    assert (facts["rows"], facts["duplicates"], facts["propensity"]) == (5, 0, [0.2, 0.6])
-    assert facts["actions"] == [
+    assert logs.by_ad(log) == [
         {"action": "a", "impressions": 3, "clicks": 1.5, "rate": 0.5},
         {"action": "b", "impressions": 0, "clicks": 0.0, "rate": None},
         {"action": "c", "impressions": 2, "clicks": 0.0, "rate": 0.0},

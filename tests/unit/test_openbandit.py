@@ -85,13 +85,13 @@ def test_logs_of_two_policies_are_aligned_by_their_categories(tmp_path):
     [
         (changed(1, "item_id", 3), "line 3: item_id '3' is not among the 3 items"),
         (changed(1, "item_id", ""), "line 3: item_id is missing"),
-        (changed(2, "click", 2), "line 4: click is 2, not 0 or 1"),
+        (changed(2, "click", 2), "line 4: click '2' is not 0 or 1"),
         (changed(0, "propensity_score", 0), r"line 2: propensity 0\.0 is not in \(0, 1\]"),
         (changed(0, "propensity_score", "x"), "line 2: propensity_score 'x' is not a number"),
         (changed(1, "user_feature_1", ""), "line 3: user_feature_1 is missing"),
         (changed(1, "user-item_affinity_2", "inf"), "line 3: feature 'user-item_affinity_2'"),
         (changed(1, "timestamp", "soon"), "line 3: timestamp 'soon' is not a time"),
-        (changed(1, "position", 1.5), "line 3: position 1.5 is not a whole number"),
+        (changed(1, "position", 1.5), "line 3: position '1.5' is not a whole number"),
         (
             text(head=[n.replace("propensity_score", "p") for n in HEAD]),
             "line 1: there is no column 'propensity_score'",
@@ -109,7 +109,8 @@ def test_logs_of_two_policies_are_aligned_by_their_categories(tmp_path):
             "line 1: there is no column 'user-item_affinity_0'",
         ),
         (text().splitlines()[0] + "\n", "no rows"),
-        ("", "the file is empty"),
+        (text([*ROWS, [*ROWS[0], 1]]), "line 5, saw 12"),
+        ("", "not a CSV file"),
     ],
 )
 def test_a_file_that_is_not_as_published_is_refused(content, reason, tmp_path):

@@ -15,7 +15,7 @@ import pytest
 from scant import files, schema
 from scant.bandits import campaigns
 from scant.cli import LOOK, main, parser
-from scant.data import letor, logs, registry, stream, tables, uci
+from scant.data import letor, logs, openbandit, registry, stream, tables, uci
 from scant.data.registry import Dataset, Part
 from scant.declare.declarations import looking, own
 from scant.errors import DataError, SettingError
@@ -231,7 +231,7 @@ def test_a_line_of_a_log_has_a_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "LONGEST", 1000)
     (tmp_path / "a.csv").write_bytes(b"item_id,x\n1,2\n1," + b"1" * 2000)
     with pytest.raises(DataError, match="line 3: the line is longer than 1,000 bytes"):
-        logs.read_csv(tmp_path / "a.csv", ())
+        openbandit.read(tmp_path / "a.csv")
 
 
 def test_a_row_of_a_users_log_has_a_limit_and_so_has_the_first_line(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scant import files
-from scant.data import letor, logs, tables
+from scant.data import conversion, letor, logs, tables
 from scant.data.registry import Dataset, Part
 from scant.errors import DataError, SettingError
 
@@ -36,6 +36,14 @@ def own_parquet(folder, columns):
     path = folder / "own.parquet"
     pq.write_table(pa.table(columns), path)
     return path
+
+
+def test_an_error_names_the_studys_own_file_not_its_copy(tmp_path):
+    (tmp_path / "copy").write_text("2 qid:7 1:x\n")
+    for own, name in ((True, "file.txt"), (False, str(tmp_path / "copy"))):
+        with pytest.raises(DataError) as refused:
+            conversion.convert(dataset(own=own), "test", tmp_path / "copy", tmp_path / "made")
+        assert (refused.value.file, refused.value.line) == (name, 1)
 
 
 def test_a_ranking_table(tmp_path):

@@ -27,10 +27,6 @@ def read_labelled(paths) -> Labelled:
     """Read the examples of one classification table of the project, or of several in order.
 
     Classes are sorted as numbers if all of them are numbers, else as text.
-
-    Raises
-    ------
-    DataError : a file is damaged, or not a classification table; all examples are of one class
     """
     features, label = tables.read_classification(paths)
     classes, index = np.unique(label, return_inverse=True)
@@ -59,10 +55,6 @@ def split(
     the training part, and rarer still in its log, where n / K of its n examples are expected to
     become clicks. Such a log is valid: learners say what they do with an ad that nobody clicked on,
     and Table 5.1 counts those ads.
-
-    Raises
-    ------
-    SettingError : a share that leaves one of the parts empty
     """
     examples = len(labelled.label)
     train = round(share * examples)

@@ -12,6 +12,7 @@ the log. "betting, unshuffled" has the rows as logged.
 
 import math
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,6 @@ import pyarrow as pa
 from scant.bandits import intervals, likelihood
 from scant.bandits.evaluation import snips_of
 from scant.declare.runs import table_of_rows
-from scant.errors import SettingError, unknown
 from scant.files import write_parquet
 from scant.randomness import generator
 
@@ -103,22 +103,9 @@ def setting(
         other ads' rate is such that ads shown at random are clicked on at the mean rate
     logging : "uniform", or "rare": the logging policy shows a random ad in 1 % of the rows, and in
         all others an ad that is not the best, so that large weights are possible but seldom seen
-
-    Raises
-    ------
-    SettingError : an unknown name, or a lift out of range
     """
-    for what, name, names in (
-        ("campaign", campaign, RATES),
-        ("policy", policy, POLICIES),
-        ("logging", logging, ("uniform", "rare")),
-    ):
-        if name not in names:
-            raise unknown(what, name, names)
     epsilon, mean, actions = POLICIES[policy], float(np.mean(RATES[campaign])), len(RATES[campaign])
     best, other = lift * mean, mean * (actions - lift) / (actions - 1)
-    if not (0 <= lift <= actions and best <= 1):
-        raise SettingError(f"lift is {lift}; it must be from 0 to {min(actions, 1 / mean):.3g}")
     # best, its rival, the rest
     target = np.array([1 - epsilon, epsilon / (actions - 1), epsilon / (actions - 1)])
     propensity = (
@@ -141,7 +128,7 @@ def contrary(rows: int) -> Setting:
     return Setting("contrary", "made up", rows, (0.05, 0.95), (16.0, 0.2 / 0.95), (0.02, 0.98))
 
 
-def deficient(rows: int, policy: str = "deterministic", share: float = 0.2) -> Setting:
+def deficient(rows: int, policy: str = "deterministic") -> Setting:
     """A log of the hotel's campaign with deficient support: in a share of visits the best ad could
     not be shown.
 
@@ -149,9 +136,8 @@ def deficient(rows: int, policy: str = "deterministic", share: float = 0.2) -> S
     by what the policy would have shown in vain.
 
     policy : a key of `POLICIES`
-    share : of the visits
     """
-    of, epsilon = setting("hotel", policy, rows), POLICIES[policy]
+    of, epsilon, share = setting("hotel", policy, rows), POLICIES[policy], 0.2
     whole = [
         ((1 - share) * part, weight, click)
         for part, weight, click in zip(of.share, of.weight, of.click, strict=True)
@@ -172,13 +158,7 @@ def drifting(rows: int, drift: str, policy: str = "deterministic") -> Setting:
         their ten classes, on which the policy is right in half of the cases; the others are of the
         hotel's campaign
     policy : a key of `POLICIES`
-
-    Raises
-    ------
-    SettingError : an unknown name
     """
-    if drift not in DRIFTS:
-        raise unknown("drift", drift, DRIFTS)
     of = setting("hotel", policy, rows)
     if drift == "sorted":
         epsilon = POLICIES[policy]
@@ -197,16 +177,12 @@ def settings(rows=(2_000, 20_000, 200_000), lift: float = 1.5, drifts=()) -> lis
     rarely, `contrary` and `deficient`; and logs of both policies whose rates drift, for each of
     `drifts`.
     """
+    cases = product(("uniform", "rare"), RATES, POLICIES, rows)
     return [
-        setting(campaign, policy, n, lift, logging)
-        for logging in ("uniform", "rare")
-        for campaign in RATES
-        for policy in POLICIES
-        for n in rows
-    ] + [
+        *(setting(campaign, policy, n, lift, logging) for logging, campaign, policy, n in cases),
         *(contrary(n) for n in rows),
         *(deficient(n) for n in rows),
-        *(drifting(n, drift, policy) for drift in drifts for policy in POLICIES for n in rows),
+        *(drifting(n, drift, policy) for drift, policy, n in product(drifts, POLICIES, rows)),
     ]
 
 
@@ -238,15 +214,12 @@ def coverage(
 
     Returns
     -------
-    rows : one mapping for each setting, bound and side ("lower" or "two-sided"), with the keys
-        campaign, policy, rows, true : the setting, and its true CTR bound, side, level repeats :
-        the number of logs; where a bound is undefined (all weights are 0), it counts as not holding
-        covered : the number of logs in which the bound holds coverage, coverage_low, coverage_high
-        : its share of all logs, with a 95 % Clopper-Pearson interval width_mean : the mean of
-        estimate - lower, or of high - low, over the truth, where defined
+    rows : one mapping for each setting, bound and side ("lower" or "two-sided"). campaign, policy,
+        rows and true are the setting, and its true CTR; repeats is the number of logs, and covered
+        that of logs in which the bound holds (a bound that is undefined, since all weights are 0,
+        does not hold); coverage is their share, with a 95 % Clopper-Pearson interval; width_mean is
+        the mean of estimate - lower, or of high - low, over the truth, where defined
     """
-    if repeats < 1:
-        raise SettingError(f"repeats is {repeats}; one or more are needed")
     return [
         row
         for setting in settings
@@ -387,12 +360,10 @@ def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> d
         (estimate, *bca),
     )
 
-    w, wr, ww, wwr = (
-        shown_ads @ weight,
-        clicked @ weight,
-        shown_ads @ weight**2,
-        clicked @ weight**2,
-    )
+    w = shown_ads @ weight
+    wr = clicked @ weight
+    ww = shown_ads @ weight**2
+    wwr = clicked @ weight**2
     ratio, error = snips_of(w, wr, ww, wwr, wwr)
     z_lower, z_two_sided = _normal(level), _normal((1 + level) / 2)
     bounds["snips, delta"] = (

@@ -24,10 +24,6 @@ def draw(name: str, settings: dict, inputs, targets, study_seed: int, seed: int)
     settings : the log's settings in the study
     inputs : the tables of the classification set, or the file of the campaign
     targets : the files to write, for the parts train and test
-
-    Raises
-    ------
-    SettingError, DataError : the settings do not fit the data, or an input file is damaged
     """
     axes = (study_seed, "bandit", name, seed)
     if "campaign" in settings:

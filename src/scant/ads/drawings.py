@@ -95,10 +95,8 @@ def deterministic(frame: pd.DataFrame):
             experiment="all",
             tuning="",
         )
-    places, shifts = (
-        frame["panel"].unique().tolist(),
-        dict(zip(looks, _dodged(len(looks)), strict=True)),
-    )
+    places = frame["panel"].unique().tolist()
+    shifts = dict(zip(looks, _dodged(len(looks)), strict=True))
     experiments = list(frame.groupby("experiment", sort=False))
     width = (
         panels.COLUMN if panels.narrow() else max(panels.COLUMN, min(7.0, 1.0 + 1.2 * len(places)))
@@ -128,9 +126,7 @@ def deterministic(frame: pd.DataFrame):
     axes[0, 0].set_ylim(max(0, bottom), min(102, top))
     axis.set_xlabel("experiment" if frame["tuning"].eq("").all() else "data set")
     panels.legend(
-        figure,
-        {name: handles[name] for name in looks},
-        f"mean over seeds; bars: {panels.INTERVAL}",
+        figure, {name: handles[name] for name in looks}, f"mean over seeds; bars: {panels.INTERVAL}"
     )
     return figure
 
@@ -238,11 +234,9 @@ def coverage(frame: pd.DataFrame):
     Coverages below `LEAST` are drawn at the edge; text shows the smallest of each bound.
     """
     style.apply()
-    campaigns, policies, sizes = (
-        frame["campaign"].unique(),
-        frame["policy"].unique(),
-        np.sort(frame["rows"].unique()),
-    )
+    campaigns = frame["campaign"].unique()
+    policies = frame["policy"].unique()
+    sizes = np.sort(frame["rows"].unique())
     colours = {
         policy: style.PALETTE[place]
         for policy, place in zip(policies, (0, 3, 7, 2, 4, 1), strict=False)
@@ -315,9 +309,8 @@ def coverage(frame: pd.DataFrame):
         figure,
         handles,
         f"lower bounds and two-sided intervals in simulated logs, {logs} of each setting; line: "
-        "the level meant\n"
-        f"bars: 95 % Clopper-Pearson interval; hollow: below {100 * LEAST:g} %, the least of them "
-        "as text\nwidth: estimate - lower bound",
+        f"the level meant\nbars: 95 % Clopper-Pearson interval; hollow: below {100 * LEAST:g} %, "
+        "the least of them as text\nwidth: estimate - lower bound",
     )
     return figure
 

@@ -27,10 +27,10 @@ LOG = {
             "description": (
                 "A simulated campaign; its targeted policy logs what trains, its "
                 "uniform policy what tests."
-            ),
+            )
         },
         "settings": {
-            "description": "Settings of the campaign. docs/ad-studies.md says their defaults.",
+            "description": "Settings of the campaign. docs/ad-studies.md says their defaults."
         },
         "train_rows": {
             "description": (
@@ -243,9 +243,8 @@ FIGURES = (
         "deterministic",
         "CTR on classification sets (thesis, Figure 5.1)",
         caption="CTR on the test part, of which everything is known, of policies learnt from a "
-        "bandit log of the "
-        "training part. Points are means over seeds (a new split and a new log each), bars 95 % t "
-        "intervals.",
+        "bandit log of the training part. Points are means over seeds (a new split and a new log "
+        "each), bars 95 % t intervals.",
         source="classification",
     ),
     _figure(
@@ -253,9 +252,8 @@ FIGURES = (
         "weighted",
         "Importance-weighted CTR in campaigns, and the truth (thesis, Figure 5.2)",
         caption="What a log of the uniform policy says of policies learnt from a log of the "
-        "targeted one: the "
-        "importance-weighted CTR, its lower bounds by Student's t and by betting, and the true "
-        "CTR. Means over seeds.",
+        "targeted one: the importance-weighted CTR, its lower bounds by Student's t and by "
+        "betting, and the true CTR. Means over seeds.",
         source="campaign",
     ),
     _figure(
@@ -315,10 +313,8 @@ TABLES = (
     Shown(
         "theorems-ads",
         heading="Theorems on importance-weighted CTR",
-        caption=(
-            "The expectation of estimates of a policy's CTR, over all logs of a few rows. No "
-            "run is needed."
-        ),
+        caption="The expectation of estimates of a policy's CTR, over all logs of a few rows. No "
+        "run is needed.",
         frame="scant.ads.theorems:ads_table",
         reads="nothing",
     ),
@@ -365,10 +361,8 @@ class Ads(Family):
         Setting(
             "threshold",
             {"enum": ["f1", "precision", "recall", "none"], "default": "f1"},
-            about=(
-                "Reading: what a ranker's thresholds maximise on the training log; none for no "
-                "thresholds."
-            ),
+            about="Reading: what a ranker's thresholds maximise on the training log; none for no "
+            "thresholds.",
             reading=True,
             some=True,
         ),
@@ -398,9 +392,8 @@ class Ads(Family):
         Setting(
             "select",
             {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": 1.0},
-            about=(
-                "Reading: the share of features that are kept, those of the most information gain."
-            ),
+            about="Reading: the share of features that are kept, those of the most information "
+            "gain.",
             reading=True,
             some=True,
         ),

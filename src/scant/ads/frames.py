@@ -197,107 +197,62 @@ def _of_policy(frame: pd.DataFrame, policy: tuple) -> pd.Series:
 
 
 def table_5_1(paths) -> pd.DataFrame:
-    """Table 5.1 for the classification sets among some logs, beside the numbers that the thesis
-    prints.
+    """Table 5.1: classification sets as logs, beside the numbers that the thesis prints.
 
     `positive` is the expected percentage of clicks among an ad's impressions, averaged over ads:
     100 / K. `positive_drawn` is the same percentage in the training log, averaged over the ads that
     it shows.
 
-    paths : a training and a test log of each classification set; other logs are left out
+    paths : a training and a test log of each classification set, the training log first
     """
     rows = {}
+    printed = ("thesis_size", "thesis_features", "thesis_classes", "thesis_positive")
     for log, metadata in map(logs.read, paths):
-        if metadata.get("source") != "classification":
-            continue
-        classes = len(log.actions)
-        row = rows.setdefault(metadata["log"], {"log": metadata["log"], "size": 0})
+        row = rows.setdefault(metadata["log"], {"log": metadata["log"], "seed": None, "size": 0})
         row["size"] += len(log)
-        row |= {"features": log.features.shape[1], "classes": classes, "positive": 100 / classes}
+        row |= {"features": len(log.names), "classes": len(log.actions)}
+        row |= {"positive": 100 / len(log.actions)}
         if metadata["part"] == "train":
-            ads = pd.DataFrame(logs.facts(log)["actions"])
-            row |= {
-                "positive_drawn": 100 * ads["rate"].astype(float).mean(),
-                "seed": metadata["seed"],
-            }
+            ads = pd.DataFrame(logs.by_ad(log))
+            row["seed"] = metadata["seed"]
+            row["positive_drawn"] = 100 * ads["rate"].astype(float).mean()
             row["without_click"] = int((ads["clicks"] == 0).sum())
         thesis = TABLE_5_1.get(metadata.get("dataset", metadata["log"]), [None] * 4)
-        row |= dict(
-            zip(
-                [f"thesis_{name}" for name in ("size", "features", "classes", "positive")],
-                thesis,
-                strict=True,
-            )
-        )
-    columns = [
-        "log",
-        "seed",
-        "size",
-        "features",
-        "classes",
-        "positive",
-        "positive_drawn",
-        "without_click",
-    ]
-    thesis_columns = [f"thesis_{name}" for name in ("size", "features", "classes", "positive")]
-    return pd.DataFrame(rows.values(), columns=[*columns, *thesis_columns]).astype(
-        dict.fromkeys(thesis_columns, "Int64")
-    )
+        row |= zip(printed, thesis, strict=True)
+    return pd.DataFrame(rows.values()).astype(dict.fromkeys(printed, "Int64"))
 
 
 def table_5_2(paths) -> pd.DataFrame:
-    """Table 5.2 for the logs that are not made from classification sets: each ad's impressions,
-    clicks and rate.
+    """Table 5.2: each ad's impressions, clicks and rate in logs.
 
     `expected_...` is the expectation for a campaign's training log; `thesis_...` is the number that
     the thesis prints.
 
-    paths : logs; those made from classification sets are left out
+    paths : logs that are not made from classification sets
     """
-    rows = []
+    tables = []
     for log, metadata in map(logs.read, paths):
-        if metadata.get("source") == "classification":
-            continue
-        training = metadata.get("part") == "train"
-        expected = metadata.get("expected", {}) if training else {}
-        name = metadata.get("campaign")
-        thesis = (
-            dict(zip(("impressions", "rates"), campaigns.CAMPAIGNS[name], strict=True))
-            if name in PRINTED
-            else {}
-        )
-        for number, ad in enumerate(logs.facts(log)["actions"]):
-
-            def value_of(table: dict, column: str, number=number) -> float:
-                return table[column][number] if table else np.nan
-
-            rows.append(
-                {
-                    "log": metadata.get("log", metadata.get("dataset")),
-                    "part": metadata.get("part"),
-                    "seed": metadata.get("seed"),
-                }
-                | {"ad": ad["action"], "impressions": ad["impressions"], "clicks": ad["clicks"]}
-                | {"percent": np.nan if ad["rate"] is None else 100 * ad["rate"]}
-                | {"expected_impressions": value_of(expected, "impressions")}
-                | {"expected_percent": 100 * value_of(expected, "rates")}
-                | {"thesis_impressions": value_of(thesis if training else {}, "impressions")}
-                | {"thesis_percent": value_of(thesis if training else {}, "rates")}
-            )
-    columns = [
-        "log",
-        "part",
-        "seed",
-        "ad",
-        "impressions",
-        "clicks",
-        "percent",
-        "expected_impressions",
-    ]
-    columns += ["expected_percent", "thesis_impressions", "thesis_percent"]
-    return pd.DataFrame(rows, columns=columns).astype(
-        {"seed": "Int64", "thesis_impressions": "Int64"}
-    )
+        ads, name, unknown = pd.DataFrame(logs.by_ad(log)), metadata.get("campaign"), np.nan
+        expected, printed = metadata.get("expected", {}), (unknown, unknown)
+        if metadata.get("part") != "train":
+            expected = {}
+        elif name in PRINTED:
+            printed = campaigns.CAMPAIGNS[name]
+        columns = {
+            "log": metadata.get("log", metadata.get("dataset")),
+            "part": metadata.get("part"),
+            "seed": metadata.get("seed"),
+            "ad": ads["action"],
+            "impressions": ads["impressions"],
+            "clicks": ads["clicks"],
+            "percent": 100 * ads["rate"].astype(float),
+            "expected_impressions": expected.get("impressions", unknown),
+            "expected_percent": 100 * np.array(expected.get("rates", unknown)),
+            "thesis_impressions": printed[0],
+            "thesis_percent": printed[1],
+        }
+        tables.append(pd.DataFrame(columns, ads.index))
+    return pd.concat(tables).astype({"seed": "Int64", "thesis_impressions": "Int64"})
 
 
 def _grouped(rows: pd.DataFrame) -> pd.DataFrame:
@@ -335,10 +290,6 @@ def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
 def deterministic(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The CTR of each learner on each log without exploration: its mean over seeds and 95 % t
     interval.
-
-    Raises
-    ------
-    SettingError : no policy is deterministic
     """
     fits = ctrs(traces)
     greedy = fits["epsilon"].fillna(0) == 0
@@ -354,10 +305,6 @@ def by_rate(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     t interval.
 
     `rate` is the click rate of the training log, averaged over seeds.
-
-    Raises
-    ------
-    SettingError : an experiment has no uniform policy
     """
     fits = ctrs(traces)
     fits = fits[fits["chosen"]]
@@ -380,10 +327,6 @@ def weighted(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     `lower` is Student's t bound (thesis, eq. 5.5), `exact_lower` the betting bound, which holds for
     every distribution; `true` is NaN where the true CTR is not known; `level` is the confidence of
     the bounds. `n` counts the seeds whose test log gives an estimate.
-
-    Raises
-    ------
-    SettingError : no policy has an importance-weighted CTR
     """
     chosen = _distinct(traces[traces["chosen"]])
     ips = chosen[(chosen["estimator"] == "ips") & chosen["estimate"].notna()]

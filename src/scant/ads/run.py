@@ -131,10 +131,6 @@ def fits(
     Returns
     -------
     fits : with "held-out", the chosen fit is the last
-
-    Raises
-    ------
-    SettingError : settings that this kind of learner cannot have
     """
     learners.check_options(kind, settings.options)
     seen = np.arange(len(log.names))
@@ -187,10 +183,6 @@ def run(job: dict, target, seeds: list[int], train_paths, test_paths, campaign_p
         `log_settings`, and the experiment's readings
     train_paths, test_paths : logs, one for each seed or one for all
     campaign_path : the campaign that the logs are drawn from, if they are simulated
-
-    Raises
-    ------
-    DataError, SettingError : the logs do not fit each other, or not the learner or the settings
     """
     from tqdm import tqdm
 
@@ -269,18 +261,11 @@ class Case:
         }
         for fit in fits:
             columns = log_columns | {
-                "lambda": np.nan,
-                "validation": np.nan,
-                "fitted_on": "all",
-                "untrained": 0,
+                "lambda": fit.regularisation if fit else np.nan,
+                "validation": fit.validation if fit else np.nan,
+                "fitted_on": fit.fitted_on if fit else "all",
+                "untrained": len(fit.model.untrained) if fit else 0,
             }
-            if fit:
-                columns |= {
-                    "lambda": fit.regularisation,
-                    "validation": fit.validation,
-                    "fitted_on": fit.fitted_on,
-                }
-                columns |= {"untrained": len(fit.model.untrained)}
             groups.append(
                 [
                     columns | {"epsilon": epsilon} | row
@@ -399,10 +384,6 @@ def estimates(
     declared : the least propensity that the logging policy of the test log can give; not needed if
         all propensities are the same
     shuffle : see `evaluation.evaluate`
-
-    Raises
-    ------
-    SettingError : propensities differ, and no least one is declared
     """
     least = evaluation.least_propensity(test.propensity, declared)
     if least is None:

@@ -169,22 +169,9 @@ def declared_weights(
         largest weight
     epsilon : of the policy; with 0 the largest weight is large enough for every policy
     actions : K, the number of ads; needed if epsilon is above 0
-
-    Raises
-    ------
-    SettingError : a value out of range, or an epsilon without the number of ads
     """
-    p = np.asarray(propensities, float)
-    if not (p.size and np.all((p > 0) & (p <= 1))):
-        raise SettingError(f"propensities {p.tolist()} must be above 0 and at most 1")
-    if not 0 <= epsilon <= 1:
-        raise SettingError(f"epsilon is {epsilon}; a probability is from 0 to 1")
-    if epsilon and (actions is None or actions < 2):
-        raise SettingError(
-            f"epsilon is {epsilon}, so that the number of ads is needed, 2 or more; got {actions}"
-        )
     shares = np.array([1 - epsilon, epsilon / (actions - 1) if epsilon else 0.0])
-    return tuple(np.unique(shares[shares > 0] / p[:, None]).tolist())
+    return tuple(np.unique(shares[shares > 0] / np.array(propensities)[:, None]).tolist())
 
 
 # --- all estimators and bounds at once
@@ -219,13 +206,8 @@ def evaluate(
     shuffle : a generator that puts the rows in random order for the betting bounds, which else hold
         only where rates do not change over the log. What they bound is then the average rate over
         the log
-
-    Raises
-    ------
-    SettingError : values out of range, shapes that differ, fewer than two rows, weights that were
-        not declared
     """
-    reward, propensity, target = _checked(reward, propensity, target, level)
+    reward, propensity, target = (np.asarray(part, float) for part in (reward, propensity, target))
     weight = target / propensity
     if not np.isfinite(weight.max() + largest_weight):
         raise SettingError(
@@ -236,11 +218,6 @@ def evaluate(
         raise SettingError(
             f"a weight is {weight.max():g}, above the largest one declared, {largest_weight:g}. "
             "Declare it from the policy and the logging propensities, or correct these"
-        )
-    if weights is not None and not np.all((reward == 0) | (reward == 1)):
-        raise SettingError(
-            "weights are declared for Clopper-Pearson, but rewards are not all 0 or "
-            "1; leave them out"
         )
     terms, matched = reward * weight, target > 0
     sums = _weighted_sums(reward, weight)
@@ -349,30 +326,6 @@ def check_level(level: float) -> None:
         raise SettingError(f"level is {level!r}; a confidence is from 0.5 to {SUREST}")
 
 
-def _checked(reward, propensity, target, level) -> list[np.ndarray]:
-    """The arrays as float64 (rows); a SettingError for values or shapes that `evaluate` does not
-    take.
-    """
-    arrays = [np.asarray(array, float) for array in (reward, propensity, target)]
-    shapes = [array.shape for array in arrays]
-    if len(set(shapes)) > 1 or arrays[0].ndim != 1 or len(arrays[0]) < 2:
-        raise SettingError(
-            f"reward, propensity and target have shapes {shapes}; equal ones of two "
-            "rows or more needed"
-        )
-    for name, array, lower_end in zip(
-        ("reward", "propensity", "target"), arrays, ("[0", "(0", "[0"), strict=True
-    ):
-        # NaN fails, too
-        if not (array.min() >= 0 and array.max() <= 1) or (lower_end == "(0" and array.min() == 0):
-            raise SettingError(
-                f"{name} ranges from {array.min():g} to {array.max():g}; it must be "
-                f"in {lower_end}, 1]"
-            )
-    check_level(level)
-    return arrays
-
-
 def _judged(diagnosed: Diagnostics, variance: float) -> tuple[Notice | None, list[Notice]]:
     """The reason to refuse the evaluation, or None, and the warnings; `variance` is of the
     weights.
@@ -421,10 +374,8 @@ def _weighted_bounds(terms: intervals.Terms, level, random) -> list[Bound]:
                 Bound("ips", name, exact, level, estimate, *map(float, (lower, low, high)))
             )
     if random is not None:
-        means, quantiles = (
-            intervals.resampled(terms, random),
-            (1 - level, (1 - level) / 2, (1 + level) / 2),
-        )
+        means = intervals.resampled(terms, random)
+        quantiles = (1 - level, (1 - level) / 2, (1 + level) / 2)
         ends = intervals.percentile(means, quantiles).tolist()
         bounds.append(Bound("ips", "bootstrap-percentile", False, level, estimate, *ends))
         ends = intervals.bca(terms, means, quantiles).tolist()
@@ -443,11 +394,6 @@ def _normal(estimator, bound, estimate, error, level) -> Bound:
 
 def _doubly_robust_bounds(reward, weight, q, largest, level) -> list[Bound]:
     """The bounds of the doubly robust estimate; `q` is as in `evaluate`."""
-    q = [np.asarray(part, float) for part in q]
-    if len(q) != 2 or any(
-        part.shape != reward.shape or not (part.min() >= 0 and part.max() <= 1) for part in q
-    ):
-        raise SettingError("q must be two arrays with a row for each of the log's, from 0 to 1")
     terms = doubly_robust(reward, weight, *q)
     n, mean, variance = len(terms), float(terms.mean()), float(terms.var(ddof=1))
     width = 1 + 2 * largest  # each term is in [-B, 1 + B]

@@ -50,10 +50,8 @@ TREES = Setting("trees", {"type": "integer", "minimum": 1}, about="Trees of a fo
 TREE_ROWS = Setting(
     "tree_rows",
     {"type": "integer", "minimum": 1},
-    about=(
-        "The rows that each tree of a forest learns from, drawn at random; as many as the ad has "
-        "if absent or more."
-    ),
+    about="The rows that each tree of a forest learns from, drawn at random; as many as the ad has "
+    "if absent or more.",
 )
 LEAF = Setting(
     "leaf",
@@ -161,7 +159,6 @@ class Logistic(Linear):
     def fit(self, features: np.ndarray, clicked: np.ndarray, random) -> None:
         from scant.kernels.pairs import descend_examples
 
-        features, clicked = _learnable(features, clicked)
         rate = clicked.mean()
         square = _squares(features, self.steps).mean()
         self.weights, self.intercept = descend_examples(
@@ -195,7 +192,6 @@ class Forest(Scorer):
         self.trees, self.tree_rows, self.leaf = trees, tree_rows, leaf
 
     def fit(self, features: np.ndarray, clicked: np.ndarray, random) -> None:
-        features, clicked = _learnable(features, clicked)
         rows = min(self.tree_rows or len(clicked), len(clicked))
         with _unchecked():
             self.forest = forests.grow(
@@ -207,9 +203,8 @@ class Forest(Scorer):
 
 
 class AucRanker(Linear):
-    """The linear ranker that minimises the mean loss of pairs (thesis, eq.
-
-    5.1) plus lambda / 2 |w|^2, by SGD.
+    """The linear ranker that minimises the mean loss of pairs plus lambda / 2 |w|^2, by SGD
+    (thesis, equation 5.1).
     """
 
     kind = "auc-ranker"
@@ -227,7 +222,6 @@ class AucRanker(Linear):
     def fit(self, features: np.ndarray, clicked: np.ndarray, random) -> None:
         from scant.kernels.pairs import descend_pairs
 
-        features, clicked = _learnable(features, clicked)
         positive, negative = features[clicked], features[~clicked]
         squares = _squares(features, self.steps)
         means = [rows.mean(axis=0, dtype=np.float64) for rows in (positive, negative)]
@@ -263,35 +257,6 @@ def _offset(square: float, regularisation: float) -> float:
     inverse curvature.
     """
     return float(1.0 + max(square, 0.0) / (4 * regularisation))
-
-
-def _learnable(features, rewards) -> tuple[np.ndarray, np.ndarray]:
-    """Features as float32 (rows x d), and clicks, bool, or rewards, float64 (rows); a DataError
-    unless they fit, and the rewards differ.
-    """
-    features, rewards = np.ascontiguousarray(features, np.float32), np.asarray(rewards)
-    if features.ndim != 2 or features.shape[:1] != rewards.shape:
-        raise DataError("features", f"shape {features.shape} for clicks of shape {rewards.shape}")
-    check_finite(features)
-    if (rewards == rewards[:1]).all():
-        if rewards.dtype == bool:
-            which = "all" if rewards.any() else "none"
-            raise DataError(
-                "clicks",
-                f"{which} of {len(rewards)} rows is clicked; a scorer learns from both kinds",
-            )
-        raise DataError(
-            "rewards",
-            f"the same in all of {len(rewards)} rows; a scorer learns from different ones",
-        )
-    return features, rewards
-
-
-def check_finite(features: np.ndarray) -> None:
-    """Raise a DataError, with row and feature, if a feature is not finite."""
-    if not np.isfinite(features).all():
-        row, column = np.argwhere(~np.isfinite(features))[0]
-        raise DataError("features", f"row {row + 1}: feature {column + 1} is not finite")
 
 
 # --- learners of the whole log
@@ -390,10 +355,8 @@ class FilterTree(WholeLog):
     looks: ClassVar = {"": Look("sky", "v")}
 
     def fit(self, features: np.ndarray, log: Log, learnt: np.ndarray, random) -> None:
-        players, leaves = (
-            list(range(len(learnt))),
-            [np.full(len(log), ad, np.int32) for ad in learnt],
-        )
+        players = list(range(len(learnt)))
+        leaves = [np.full(len(log), ad, np.int32) for ad in learnt]
         winners, matches = leaves, []
         weighted_reward = log.reward / log.propensity
         while len(players) > 1:
@@ -621,9 +584,8 @@ def of_model(model) -> type[Scorer]:
     if not classifies and not _is_regressor(model):
         raise SettingError(
             f"{model!r} is neither a classifier with predict_proba nor a regressor, as "
-            "scikit-learn has them. Use "
-            "such a one; a class of your own says that it is a regressor by scikit-learn's "
-            "RegressorMixin"
+            "scikit-learn has them. Use such a one; a class of your own says that it is a "
+            "regressor by scikit-learn's RegressorMixin"
         )
 
     class Fitted(Scorer):

@@ -36,11 +36,9 @@ def interval(weight, reward, count, largest: float, level: float) -> tuple[np.nd
     """
     from scipy import special
 
-    weight, reward, count = (
-        np.asarray(weight, float),
-        np.asarray(reward, float),
-        np.asarray(count, float),
-    )
+    weight = np.asarray(weight, float)
+    reward = np.asarray(reward, float)
+    count = np.asarray(count, float)
     corners = np.array([(0, 0), (0, 1), (largest, 0), (largest, 1)], float)
     points = np.concatenate([np.column_stack([weight, reward]), corners])
     mass = np.concatenate([count, np.full((len(count), 4), BARRIER)], axis=1)
@@ -52,10 +50,8 @@ def interval(weight, reward, count, largest: float, level: float) -> tuple[np.nd
         for _ in range(HALVINGS):
             middle = (inside + outside) / 2
             ratio, start = _ratio(points, mass, middle, start)
-            inside, outside = (
-                np.where(ratio <= goal, middle, inside),
-                np.where(ratio <= goal, outside, middle),
-            )
+            inside = np.where(ratio <= goal, middle, inside)
+            outside = np.where(ratio <= goal, outside, middle)
         ends.append(inside)
     return tuple(np.where(count @ weight > 0, end, np.nan) for end in (best, *ends))
 
@@ -93,11 +89,9 @@ def _slopes(x, y, mass: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.n
         in_x, in_y = x / inner, y / inner
         of_x, of_y = mass * in_x, mass * in_y
         gradient = of_x.sum(axis=1), of_y.sum(axis=1)
-        xx, xy, yy = (
-            (of_x * in_x).sum(axis=1) + 1e-12,
-            (of_x * in_y).sum(axis=1),
-            (of_y * in_y).sum(axis=1) + 1e-12,
-        )
+        xx = (of_x * in_x).sum(axis=1) + 1e-12
+        xy = (of_x * in_y).sum(axis=1)
+        yy = (of_y * in_y).sum(axis=1) + 1e-12
         step = np.array([yy * gradient[0] - xy * gradient[1], xx * gradient[1] - xy * gradient[0]])
         step /= np.maximum(xx * yy - xy**2, 1e-300)
         gain = (step * gradient).sum(axis=0)
@@ -112,9 +106,7 @@ def _slopes(x, y, mass: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.n
                 break
             length = np.where(good, length, length / 2)
         length = np.where(good, length, 0.0)
-        slopes, inner, value = (
-            slopes + length * step,
-            inner + length[:, None] * along,
-            np.where(good, new, value),
-        )
+        slopes = slopes + length * step
+        inner = inner + length[:, None] * along
+        value = np.where(good, new, value)
     return slopes, value

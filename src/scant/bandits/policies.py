@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scant.errors import DataError, SettingError, unknown
+from scant.errors import SettingError
 
 MEASURES = ("precision", "recall", "f1")
 THRESHOLDS = (*MEASURES, "none")  # what thresholds maximise; with "none" they are 0
@@ -19,11 +19,6 @@ class Choice:
 
     Where only some actions are eligible, K is their number; a single one has the probability 1, and
     the others 0.
-
-    Raises
-    ------
-    SettingError : an epsilon outside [0, 1], one above 0 where there is a single action, or an
-        action beyond K
     """
 
     best: np.ndarray  # int32 (rows), the action with probability 1 - epsilon
@@ -39,25 +34,17 @@ class Choice:
             raise SettingError(
                 f"epsilon is {self.epsilon}; with a single action there is nothing to explore"
             )
-        _check_actions(self.best, self.actions)
 
     def probability(self, action: np.ndarray) -> np.ndarray:
         """The probability of an action in each context, float64 (rows).
 
         action : int32 (rows), one for each context
         """
-        if np.shape(action) != np.shape(self.best):
-            raise SettingError(
-                f"actions of shape {np.shape(action)} for contexts of shape {np.shape(self.best)}"
-            )
-        _check_actions(action, self.actions)
         best, others = self._shares()
-        probability = np.where(np.asarray(action) == self.best, best, others)
-        return (
-            probability
-            if self.eligible is None
-            else probability * self.eligible[np.arange(len(action)), action]
-        )
+        probability = np.where(action == self.best, best, others)
+        if self.eligible is None:
+            return probability
+        return probability * self.eligible[np.arange(len(action)), action]
 
     def expected(self, values: np.ndarray) -> np.ndarray:
         """The expected value of the policy in each context, float64 (rows).
@@ -130,21 +117,9 @@ def threshold(scores: np.ndarray, clicked: np.ndarray, by: str = "f1") -> float:
     ----------
     scores : finite numbers (rows)
     clicked : bool (rows), with at least one click
-    by : "precision", "recall" or "f1"
-
-    Raises
-    ------
-    SettingError : an unknown measure
-    DataError : scores that are not finite, or no click
+    by : one of `MEASURES`
     """
-    if by not in MEASURES:
-        raise unknown("measure of a threshold", by, MEASURES)
-    scores, clicked = np.asarray(scores, np.float64), np.asarray(clicked, bool)
-    if not np.isfinite(scores).all():
-        raise DataError("scores", f"row {int(np.argmin(np.isfinite(scores))) + 1} is not finite")
-    clicks = np.count_nonzero(clicked)
-    if not clicks:
-        raise DataError("clicks", "no row is clicked, so that no threshold is better than another")
+    scores, clicks = np.asarray(scores, np.float64), np.count_nonzero(clicked)
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     last = np.append(ranked[1:] != ranked[:-1], True)  # rows of equal score are chosen together
@@ -156,12 +131,3 @@ def threshold(scores: np.ndarray, clicked: np.ndarray, by: str = "f1") -> float:
     }
     # the last key counts first
     return float(ranked[last][np.lexsort((chosen, -values["f1"], -values[by]))[0]])
-
-
-def _check_actions(action: np.ndarray, actions: int) -> None:
-    """Raise a SettingError for actions that are not whole numbers from 0 to `actions` - 1."""
-    action = np.asarray(action)
-    if action.dtype.kind not in "iu":
-        raise SettingError(f"actions are whole numbers; these are {action.dtype}")
-    if bad := action[(action < 0) | (action >= actions)].tolist():
-        raise SettingError(f"action {bad[0]} is not among the policy's {actions} actions")

@@ -2,7 +2,6 @@
 lambda.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
@@ -15,12 +14,11 @@ from scant.bandits.learners import (
     LAMBDAS,
     NEVER,
     STEPS,
-    check_finite,
     check_options,
     learner_of,
     made,
 )
-from scant.bandits.policies import MEASURES, THRESHOLDS, largest, threshold
+from scant.bandits.policies import MEASURES, largest, threshold
 from scant.data.logs import Log
 from scant.declare.declarations import settings_of
 from scant.errors import DataError, SettingError, unknown
@@ -51,10 +49,6 @@ class Settings:
         learner declares
     passes : of gradient descent over an ad's rows, with `LEAST_STEPS` steps at least and at most as
         many as `options` say; None for the steps of `options`, however many rows an ad has
-
-    Raises
-    ------
-    SettingError : a value out of range
     """
 
     regularisation: float = 0.01
@@ -124,12 +118,8 @@ class Model:
     thresholds: dict[str, np.ndarray] = field(default_factory=dict)
 
     def scores(self, features: np.ndarray) -> np.ndarray:
-        """The scores of all ads, float32 (rows x K); -inf for untrained ones.
-
-        Raises
-        ------
-        DataError : another number of features, or a feature that is not finite
-        SettingError : the learner has no scores (a filter tree)
+        """The scores of all ads, float32 (rows x K), from finite features, float32 (rows x d); -inf
+        for untrained ones. A SettingError if the learner has no scores (a filter tree).
         """
         scores = np.empty((len(features), len(self.actions)), np.float32)
         for rows, chunk in self._chunks(features):
@@ -152,8 +142,6 @@ class Model:
             as they are; other learners ignore it
         eligible : the ads of each context to choose from, bool (rows x K); None for all
         """
-        if by not in THRESHOLDS:
-            raise unknown("measure of a threshold", by, THRESHOLDS)
         best = np.empty(len(features), np.int32)
         for rows, chunk in self._chunks(features):
             among = None if eligible is None else eligible[rows]
@@ -176,16 +164,10 @@ class Model:
         return scores
 
     def _chunks(self, features: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Parts of the rows, and their checked and scaled features."""
-        if np.ndim(features) != 2 or features.shape[1] != len(self.centre):
-            raise DataError(
-                "features",
-                f"shape {np.shape(features)}; the model has {len(self.centre)} features",
-            )
+        """Parts of the rows, and their scaled features."""
         rows = max(1, CHUNK // (len(self.centre) + len(self.actions)))
         for start in range(0, len(features), rows):
             part = slice(start, start + rows)
-            check_finite(features[part])
             yield part, _scaled(features[part], self.centre, self.width)
 
 
@@ -210,11 +192,6 @@ def train(
     settings : see `Settings`
     progress : called with a sentence on each step that begins
     scale : what `_scale` gives for this log, if it is known
-
-    Raises
-    ------
-    SettingError : an unknown kind, or a control, which learns nothing
-    DataError : rewards other than 0 and 1, unless the learner is `graded`
     """
     learner = learner_of(kind)
     if not learner.learns:
@@ -233,10 +210,8 @@ def train(
         whole = made(kind, settings.regularisation, settings.options)
         whole.fit(_scaled(log.features, centre, width), log, np.array(learnt, int), random)
         return replace(model, whole=whole)
-    scorers, thresholds = (
-        [None] * len(rows),
-        {by: np.zeros(len(rows)) for by in MEASURES if learner.ranker},
-    )
+    scorers = [None] * len(rows)
+    thresholds = {by: np.zeros(len(rows)) for by in MEASURES if learner.ranker}
     for number, ad in enumerate(learnt, start=1):
         if progress:
             at = f" at lambda {settings.regularisation:g}" if learner.regularised else ""
@@ -247,7 +222,7 @@ def train(
             "undersample", {"undersampled": settings.undersampled}
         ):
             shown = shown[undersample(rewards[shown], settings.undersample, ad_random)]
-        features = _scaled(log.features[shown], centre, width)
+        features = np.ascontiguousarray(_scaled(log.features[shown], centre, width))
         scorers[ad] = made(kind, settings.regularisation, _options(settings, learner, len(shown)))
         scorers[ad].fit(features, rewards[shown], ad_random)
         if thresholds:
@@ -354,10 +329,6 @@ def fit_grid(
     fitted once.
 
     progress : see `train`
-
-    Raises
-    ------
-    SettingError : no lambda, a lambda that occurs twice, or one that is not above 0
     """
     if not len(lambdas) or len(set(lambdas)) < len(lambdas):
         raise SettingError(f"lambdas are {list(lambdas)}; give each once, and at least one")
@@ -379,10 +350,6 @@ def split(log: Log, share: float, random: np.random.Generator) -> tuple[Log, Log
     its rows (rounded).
 
     Rows keep their order.
-
-    Raises
-    ------
-    SettingError : a share that leaves one of the parts without rows
     """
     count = round(share * len(log)) if 0 < share < 1 else 0
     if not 0 < count < len(log):
@@ -411,11 +378,5 @@ def select(values: Mapping[float, float]) -> float:
     """The lambda of the largest value; of equal values the largest lambda.
 
     values : by lambda, as `validate` gives them
-
-    Raises
-    ------
-    SettingError : no value, or a NaN
     """
-    if not values or any(math.isnan(value) for value in values.values()):
-        raise SettingError(f"no lambda can be selected by {dict(values)}")
     return max(values, key=lambda candidate: (values[candidate], candidate))

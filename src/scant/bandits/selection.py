@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from scant.errors import DataError, SettingError
+from scant.errors import SettingError
 
 BINS = 16
 
@@ -27,20 +27,7 @@ def information_gain(features: np.ndarray, clicked: np.ndarray, bins: int = BINS
     Returns
     -------
     gains : float64 (d), in nats, at least 0
-
-    Raises
-    ------
-    DataError : no rows, features that are not finite, clicks of another length
-    SettingError : fewer than 2 bins
     """
-    if bins < 2:
-        raise SettingError(f"bins is {bins}; information gain needs at least 2")
-    features, clicked = np.asarray(features), np.asarray(clicked, bool)
-    if features.ndim != 2 or not len(features) or len(features) != len(clicked):
-        raise DataError("features", f"shape {features.shape} for {len(clicked)} rows of clicks")
-    if not np.isfinite(features).all():
-        row, column = np.argwhere(~np.isfinite(features))[0]
-        raise DataError("features", f"row {row + 1}: feature {column + 1} is not finite")
     gains = np.empty(features.shape[1])
     for j, column in enumerate(features.T):
         column = np.ascontiguousarray(column)
@@ -68,16 +55,9 @@ def top_share(gains: np.ndarray, share: float = 0.2) -> np.ndarray:
     first features.
 
     The number of features is rounded, a half up, and at least one.
-
-    Raises
-    ------
-    SettingError : a share outside (0, 1], no gains, or a gain that is NaN
     """
     if not 0 < share <= 1:
         raise SettingError(f"the share of features is {share}; it must be above 0 and at most 1")
-    gains = np.asarray(gains, np.float64)
-    if not gains.size or np.isnan(gains).any():
-        raise SettingError("the gains of features must be numbers, and one at least")
     count = max(1, math.floor(share * len(gains) + 0.5))
     return np.sort(np.argsort(-gains, kind="stable")[:count])
 

@@ -8,13 +8,7 @@ from scant.errors import DataError
 
 
 def convert(dataset: Dataset, part: str, original, target) -> None:
-    """Convert an original file, see `scant.data.tables.convert`, if it is still what was fetched.
-
-    Raises
-    ------
-    DataError : as there, but it names the study's own file, which a person edits, not its copy; or
-        the original was edited since it was fetched
-    """
+    """Convert an original file by `tables.convert`, if it is still what was fetched."""
     if Path(original).is_file():
         fetch.check_copy(dataset, part, original)
     try:

@@ -95,12 +95,6 @@ def fetch(dataset: Dataset, part: str, target, mirror: str | None = None, log=pr
     Returns
     -------
     record : dataset, part, source (the path or URL used), sha256 and bytes of the content
-
-    Raises
-    ------
-    DataError : the file is corrupt or its checksum is wrong; what was downloaded or decompressed is
-        then kept as `{target}.rejected`
-    SettingError : the file was not found; says what to get, where, and where to put it
     """
     wanted, target = dataset.part(part), Path(target)
     mirror = mirror or os.environ.get("SCANT_DATA") or None
@@ -115,10 +109,8 @@ def fetch(dataset: Dataset, part: str, target, mirror: str | None = None, log=pr
             source = next(filter(None, (find(request) for find in _SOURCES)), None)
             if source is None:
                 raise SettingError(_how_to_get(request))
-            digest, size = (
-                _verify(request, source, rejected=_rejected(target)),
-                output.stat().st_size,
-            )
+            digest = _verify(request, source, rejected=_rejected(target))
+            size = output.stat().st_size
     log(f"{dataset.id}/{wanted.id}: {size:,} bytes from {source}")
     return {
         "dataset": dataset.id,
@@ -138,11 +130,6 @@ def on_disk(dataset: Dataset, part: Part, mirror: str | None = None) -> Path | N
     """The file of a part that is on this machine, plain or compressed; None if there is none.
 
     mirror : a mirror; it is looked in if it is a folder, not if it is an address
-
-    Raises
-    ------
-    SettingError : the mirror is no folder, or the package that should have the file is not
-        installed
     """
     if part.package is not None:
         return _in_package(dataset, part.package)
@@ -573,26 +560,16 @@ def _verify(request: _Request, source: str, rejected: Path | None = None) -> str
 def check_copy(dataset: Dataset, part: str, original) -> None:
     """Compare what `fetch` made with the registered checksums, or with the study's own file if it
     is a copy of one.
-
-    Raises
-    ------
-    DataError : it is not what was fetched: it was edited, or belongs to an earlier entry of the
-        registry
     """
     wanted = dataset.part(part)
     advice = (
         "Correct the file itself, not its copy, and delete the copy; the next run fetches it anew"
     )
-    for name, expected, measure in (
-        ("SHA-256", wanted.sha256, files.sha256),
-        ("git blob id", wanted.git_blob, _git_blob),
-    ):
+    for name, key, measure in CHECKSUMS:
+        expected = getattr(wanted, key)
         if expected is not None and (measured := measure(original)) != expected:
-            reason = (
-                f"checksum mismatch: {dataset.id}/{part} has {name} {expected}, this file "
-                f"{measured}"
-            )
-            raise DataError(original, reason, advice=advice)
+            reason = f"checksum mismatch: {dataset.id}/{part} has {name} {expected}, this file "
+            raise DataError(original, reason + measured, advice=advice)
     source = Path(wanted.file)
     copied = (
         dataset.own
@@ -643,6 +620,9 @@ def _git_blob(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+CHECKSUMS = (("SHA-256", "sha256", files.sha256), ("git blob id", "git_blob", _git_blob))
 
 
 # What to do by hand

@@ -92,12 +92,6 @@ def read_letor(
     ------
     Blocks, each of at least one row. Values are float64 parsed to 15 digits or more, rounded to
     float32.
-
-    Raises
-    ------
-    DataError : with the line, for anything but well-formed rows with finite values and such grades,
-        for a query whose rows are not all together, for ids of queries that differ in leading zeros
-        alone, and for a file without rows or features.
     """
     form = _Form(
         features,
@@ -106,7 +100,7 @@ def read_letor(
         FRACTIONS.index(fractions),
         first_index,
         unsorted,
-        math.nan if overflow is None else 0.0 if overflow == MISSING else float(overflow),
+        float({None: math.nan, MISSING: 0.0}.get(overflow, overflow)),
     )
     yield from checked(path, _blocks(path, form, block))
 
@@ -123,11 +117,6 @@ def read_grouped(
     ----------
     path, features, max_grade, settings : as for `read_letor`
     sizes_path : the second file
-
-    Raises
-    ------
-    DataError : as `read_letor`; a number of rows is not whole and above 0, or their sum is not the
-        number of rows; or there is one for each row, as of ids
     """
     sizes = []
     for number, line in numbered_lines(sizes_path, "It is no file of numbers of rows"):
@@ -181,10 +170,8 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
         runs = block.query[starts].tolist()
         for start, query in zip(starts, runs, strict=True):
             if query in seen and (start > 0 or query != last):
-                line, reason = (
-                    int(block.line[start]),
-                    f"query {query} goes on here after another query",
-                )
+                line = int(block.line[start])
+                reason = f"query {query} goes on here after another query"
                 advice = "Sort the file so that the rows of a query stand together"
                 raise DataError(
                     path,
@@ -211,10 +198,8 @@ def _blocks(path, form: _Form, size: int) -> Iterator[Block]:
                 reason = f"the line is longer than {LONGEST:,} bytes"
                 raise DataError(path, reason, parser.line, "It is no text of LETOR")
     if parser.has_rows and not parser.used.any():
-        reason, advice = (
-            "no line has a feature",
-            "It is a list of judgments: give the file that has features, too",
-        )
+        reason = "no line has a feature"
+        advice = "It is a list of judgments: give the file that has features, too"
         raise DataError(path, reason, advice=advice)
 
 
@@ -305,11 +290,9 @@ def _empty(rows: int, features: int) -> Block:
     )
 
 
-NOT_WHOLE, UNSORTED, INFINITE = (
-    "is not a whole number",
-    "have to increase along the line",
-    "in single precision",
-)
+NOT_WHOLE = "is not a whole number"
+UNSORTED = "have to increase along the line"
+INFINITE = "in single precision"
 ABOVE, NAMED = "is above the highest grade", "the query id is no number of at most 18 digits"
 # What an entry of a data set says of lines that are refused where it does not, by how the reason
 # reads.

@@ -3,7 +3,6 @@ was.
 """
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
@@ -68,12 +67,6 @@ def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
     log : the log
     where : the file or data set that errors name
     lines : for a text file, the line of each row, int (rows); if None, errors name the row, from 1
-
-    Raises
-    ------
-    DataError : a log without rows; columns of different lengths; a feature that is not finite; an
-        action that is not among the actions; a reward outside [0, 1]; a propensity outside (0, 1];
-        an id or a name that occurs twice
     """
     for noun, ids in (("action", log.actions), ("feature", log.names)):
         if twice := repeated(ids):
@@ -84,9 +77,7 @@ def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
         raise DataError(where, "the log has no rows")
     if not log.names:
         raise DataError(
-            where,
-            "the log has no features",
-            advice="A policy needs something to tell users apart",
+            where, "the log has no features", advice="A policy needs something to tell users apart"
         )
     for name, column in log.columns().items():
         if len(column) != len(log):
@@ -194,27 +185,16 @@ def listing(names, most: int = 5) -> str:
 # Facts about a log
 
 
-def facts(log: Log) -> dict:
-    """The counts of a log, as in Table 5.2.
-
-    Returns
-    -------
-    facts : rows; duplicates; propensity, the least and the largest; and actions, with for each
-        action its id, impressions, clicks (the sum of rewards) and rate (clicks / impressions; None
-        if it was never shown). All are plain numbers, fit for JSON
+def by_ad(log: Log) -> list[dict]:
+    """Of each ad its action (the id), impressions, clicks (the sum of rewards), and rate (clicks /
+    impressions; None if it was never shown), as in Table 5.2: plain numbers.
     """
-    impressions = np.bincount(log.action, minlength=len(log.actions))
-    clicks = np.bincount(log.action, log.reward, minlength=len(log.actions))
-    rows = zip(log.actions, impressions.tolist(), clicks.tolist(), strict=True)
-    return {
-        "rows": len(log),
-        "duplicates": duplicates(log),
-        "propensity": [float(log.propensity.min()), float(log.propensity.max())],
-        "actions": [
-            {"action": a, "impressions": n, "clicks": c, "rate": c / n if n else None}
-            for a, n, c in rows
-        ],
-    }
+    impressions = np.bincount(log.action, minlength=len(log.actions)).tolist()
+    clicks = np.bincount(log.action, log.reward, minlength=len(log.actions)).tolist()
+    return [
+        {"action": a, "impressions": n, "clicks": c, "rate": c / n if n else None}
+        for a, n, c in zip(log.actions, impressions, clicks, strict=True)
+    ]
 
 
 def duplicates(log: Log) -> int:
@@ -277,10 +257,6 @@ def write(log: Log, path, metadata: dict | None = None) -> None:
     Features are one column of fixed-size lists, which is faster to write and read than a column for
     each. The metadata of the file are `metadata` and `kind`, `actions`, `names`, `rows`,
     `duplicates`.
-
-    Raises
-    ------
-    DataError : not a valid log (`check`)
     """
     import pyarrow as pa
 
@@ -327,10 +303,8 @@ def _log(table, metadata: dict) -> Log:
     """
     import pyarrow as pa
 
-    names, types = (
-        tuple(metadata["names"]),
-        {"action": pa.int32(), "reward": pa.float64(), "propensity": pa.float64()},
-    )
+    names = tuple(metadata["names"])
+    types = {"action": pa.int32(), "reward": pa.float64(), "propensity": pa.float64()}
     types |= {
         "features": pa.list_(pa.float32(), len(names)),
         "position": pa.int32(),
@@ -369,132 +343,18 @@ def whole(column):
 
 def _parquet(path):
     """The Arrow table of a parquet file; a DataError if there is no such file, or it is damaged."""
-    _exists(path)
+    if not Path(path).is_file():
+        raise DataError(path, "there is no such file")
     with files.foreign(path):
         return files.read_parquet(path, ours=False)
 
 
-def _exists(path) -> None:
-    if not Path(path).is_file():
-        raise DataError(path, "there is no such file")
-
-
-# Columns of users' files
-
-
-def read_csv(path, texts: tuple[str, ...], index: bool = False):
-    """Read a CSV file as a pandas frame, without blank lines at its end.
-
-    texts : columns whose names begin with one of these are read as text
-    index : whether the first column may lack a name, as an index does; it is then left out
-
-    Raises
-    ------
-    DataError : with the line: a file that is empty, not UTF-8, or has too many columns; a column
-        without a name, or two of the same name; a line with more fields than the header
-    """
-    import pandas as pd
-
-    _exists(path)
-    for number, line in files.numbered_lines(path, "It is no log"):
-        if number == 1 and line.count(b",") > COLUMNS:
-            raise DataError(path, f"more than {COLUMNS:,} columns", 1)
-        if Path(path).stat().st_size <= files.LONGEST:
-            break
-    try:
-        names = header(path)
-        with warnings.catch_warnings():
-            # else pandas drops fields beyond the header
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
-                path,
-                names=names if len(set(names)) == len(names) else None,
-                header=0,
-                index_col=False,
-                skip_blank_lines=False,
-                keep_default_na=False,  # "NA" may be an ad
-                na_values=[""],
-                dtype={name: str for name in names if name.startswith(texts)},
-                low_memory=False,
-                encoding="utf-8-sig",
-                compression=None,  # not told by the name of the file
-            )
-    except pd.errors.EmptyDataError:
-        raise DataError(path, "the file is empty") from None
-    except UnicodeDecodeError:
-        raise DataError(
-            path, "not text in UTF-8", advice="Save it as UTF-8, not compressed"
-        ) from None
-    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        line = re.search(r"in line (\d+)", str(error))
-        reason = "more fields than the header has"
-        raise DataError(
-            path, reason, int(line[1]) if line else None, "Quote fields that hold a comma"
-        ) from None
-    for number, name in enumerate(names, start=1):
-        if not name and not (index and number == 1):
-            reason = f"column {number} has no name"
-            raise DataError(
-                path, reason, 1, "Drop the index column (in pandas, to_csv(..., index=False))"
-            )
-    if twice := repeated(names):
-        raise DataError(path, f"two columns are called {twice[0]!r}", 1)
-    filled = np.flatnonzero(frame.notna().any(axis=1))
-    return frame.iloc[: filled[-1] + 1 if len(filled) else 0, 0 if names[0] else 1 :]
+# Names and ids
 
 
 def repeated(names: Iterable[str]) -> list[str]:
     """The names that occur more than once, in the order in which they first occur."""
     return [name for name, count in Counter(names).items() if count > 1]
-
-
-def header(path) -> list[str]:
-    """The column names on the first line of a CSV file."""
-    import pandas as pd
-
-    first = pd.read_csv(
-        path,
-        header=None,
-        nrows=1,
-        dtype=str,
-        keep_default_na=False,
-        skip_blank_lines=False,
-        compression=None,
-        encoding="utf-8-sig",
-    )
-    return [str(name).strip() for name in first.iloc[0]]
-
-
-def numbers(path, frame, name: str, lines) -> np.ndarray:
-    """A column as float64 (rows); a DataError for a value that is missing or not a number."""
-    import pandas as pd
-
-    column = frame[name]
-    if column.dtype.kind in "mM":  # pandas would make numbers of dates, which they are not
-        values = np.full(len(column), np.nan)
-    else:
-        values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
-    if np.isnan(values).any():
-        row = int(np.argmax(np.isnan(values)))
-        value = column.iloc[row]
-        missing = column.isna().iloc[row]
-        reason = f"{name} is missing" if missing else f"{name} {str(value)!r} is not a number"
-        advice = "" if missing else "One-hot encode a column of text, or drop it"
-        refuse_row(path, row, reason, lines, advice)
-    return values
-
-
-def text(path, column, lines) -> list[str]:
-    """A column of ids as text, whole numbers without a decimal point; a DataError for a missing
-    value.
-    """
-    if column.isna().any():
-        refuse_row(path, int(np.argmax(column.isna())), f"{column.name} is missing", lines)
-    if column.dtype.kind == "f":
-        values = column.to_numpy(np.float64)
-        if ((values == np.round(values)) & (np.abs(values) < 2.0**63)).all():
-            column = column.astype(np.int64)
-    return column.astype(str).tolist()
 
 
 def ordered(actions: set[str]) -> tuple[str, ...]:
@@ -504,38 +364,3 @@ def ordered(actions: set[str]) -> tuple[str, ...]:
             sorted(actions, key=lambda action: (len(digits := action.lstrip("0")), digits, action))
         )
     return tuple(sorted(actions))
-
-
-def positions(path, frame, lines) -> np.ndarray:
-    """The column `position` as int32 (rows); a DataError for a value that is not a whole number."""
-    values = numbers(path, frame, "position", lines)
-    bad = (values != np.floor(values)) | (np.abs(values) >= 2**31)
-    if bad.any():
-        refuse_row(
-            path,
-            int(np.argmax(bad)),
-            f"position {values[np.argmax(bad)]} is not a whole number",
-            lines,
-        )
-    return values.astype(np.int32)
-
-
-def times(path, frame, lines) -> np.ndarray:
-    """The column `timestamp` as datetime64[us] (rows) in UTC; a DataError for a value that is not
-    ISO 8601.
-    """
-    import pandas as pd
-
-    column = frame["timestamp"]
-    if column.dtype.kind in "iufb":  # nanoseconds, seconds, or a year?
-        raise DataError(
-            path,
-            "the timestamps are plain numbers",
-            advice="Write them as 2019-11-24 00:03:13+00:00",
-        )
-    parsed = pd.to_datetime(column, utc=True, errors="coerce", format="ISO8601")
-    if parsed.isna().any():
-        row = int(np.argmax(parsed.isna()))
-        reason = f"timestamp {str(column.iloc[row])!r} is not a time"
-        refuse_row(path, row, reason, lines, "Write it as 2019-11-24 00:03:13+00:00")
-    return parsed.dt.tz_localize(None).to_numpy("datetime64[us]")

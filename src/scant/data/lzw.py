@@ -6,11 +6,6 @@ def decompress(data: bytes, limit: int) -> bytes:
 
     Each string in the table of codes is the string of the previous code and one more byte. So it is
     already in the content, and the table only stores where it starts, and its length.
-
-    Raises
-    ------
-    ValueError : the data are not in this format, are cut short inside a code, or hold more than
-        `limit` bytes
     """
     if len(data) < 3 or data[:2] != b"\x1f\x9d" or data[2] & 0x60 or not 9 <= data[2] & 31 <= 16:
         raise ValueError("no file of Unix compress")

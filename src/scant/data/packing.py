@@ -14,10 +14,6 @@ def pack(name: str, settings: dict, table_paths, target, study_seed: int) -> Non
     table_paths : ranking tables in the order of the stream's parts, or classification tables for a
         `retrieval` stream
     target : the file to write
-
-    Raises
-    ------
-    SettingError, DataError : the settings do not fit the data, or a table is damaged
     """
     if "retrieval" in settings:
         x, labels = tables.read_classification(table_paths)

@@ -109,10 +109,6 @@ def load(
     Returns
     -------
     Data sets by id.
-
-    Raises
-    ------
-    SettingError : names the key at fault, and the nearest valid name where there is one.
     """
     rules = read_yaml(of_project(schema))
     registered, extra = read_yaml(of_project(path)), extra or {}
@@ -208,9 +204,8 @@ def check_address(dataset: Dataset, part: Part, url: str, origin: str | None = N
         where = url if url == origin else f"{origin} leads to {url}, which"
         raise SettingError(
             f"{dataset.id}: {where} is plain http, so that anybody on the way could change it, and "
-            "no checksum "
-            "would tell. Use https, give its sha256, or say that it is meant: `plain_http: true` "
-            "in the set's entry"
+            "no checksum would tell. Use https, give its sha256, or say that it is meant: "
+            "`plain_http: true` in the set's entry"
         )
 
 

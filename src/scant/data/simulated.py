@@ -166,10 +166,6 @@ def retrieval(
 
     x : float32 (rows x features)
     labels : (rows), the class of each row
-
-    Raises
-    ------
-    ValueError : a class has fewer than `documents` + 1 rows, or there is one class only
     """
     low, high = x.min(axis=0), x.max(axis=0)
     x = (x - low) / np.where(high > low, high - low, 1)  # constant features become 0
@@ -208,12 +204,6 @@ GENERATORS = {
 def draw(random: np.random.Generator, settings: dict) -> Simulated:
     """Draw a stream with these settings, by a generator of this project or by the user's own
     function.
-
-    Raises
-    ------
-    SettingError : the user's function cannot be imported, or does not return queries and a ranker
-        or None
-    DataError : its ranker is none; or, while queries are drawn, one of them is none, see `_checked`
     """
     named = settings["generator"]
     if ":" not in named:
@@ -229,14 +219,7 @@ def draw(random: np.random.Generator, settings: dict) -> Simulated:
 
 
 def _checked(named: str, queries: Iterable, ranker: np.ndarray | None) -> Iterator[Query]:
-    """The queries that the user's function `named` draws, in the project's types.
-
-    Raises
-    ------
-    DataError : a query is not (id, grades, features), its arrays do not fit together, an id is
-        there twice, or a number cannot be kept as it is, see `scant.data.numbers`; or the ranker
-        does not separate its grades
-    """
+    """The queries that the user's function `named` draws, in the project's types."""
     ids = set()
     for number, drawn in enumerate(queries, 1):
         try:

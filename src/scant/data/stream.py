@@ -190,11 +190,6 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
         computed here
     ranker : weights of norm 1 that rank every query rightly; its margin on the float32 features is
         recorded
-
-    Raises
-    ------
-    DataError : no query, a grade outside 0 to `LARGEST_GRADE`, features that are not finite or of
-        different number
     """
     path, measured = Path(path), _Measured(ranker)
     with hidden(path, ".features") as features_path, open(features_path, "w+b") as raw:
@@ -275,14 +270,12 @@ class _Measured:
     """
 
     def __init__(self, ranker: np.ndarray | None):
-        self.ids, self.sizes, self.relevant, self.ideal, self.ideal_at_cut, self.grades = (
-            [],
-            [],
-            [],
-            [],
-            [],
-            [],
-        )
+        self.ids = []
+        self.sizes = []
+        self.relevant = []
+        self.ideal = []
+        self.ideal_at_cut = []
+        self.grades = []
         self.width: int | None = None
         self.radius, self.ratio, self.ratio_at_cut = 0.0, 1.0, 1.0
         self.ranker, self.margin = ranker, np.inf
@@ -325,10 +318,8 @@ class _Measured:
             pa.float32(), int(np.sum(self.sizes)) * self.width, [None, features]
         )
         offsets = arrow_array(np.r_[0, np.cumsum(self.sizes)], pa.int64())
-        grades, vectors = (
-            np.concatenate(self.grades),
-            pa.FixedSizeListArray.from_arrays(values, self.width),
-        )
+        grades = np.concatenate(self.grades)
+        vectors = pa.FixedSizeListArray.from_arrays(values, self.width)
         columns = {
             "query": arrow_array(self.ids, pa.int64()),
             "relevant": arrow_array(self.relevant, pa.int32()),

@@ -44,11 +44,6 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
     part : id of the part
     original : path of the decompressed original file
     target : path of the table to write; it appears whole or not at all
-
-    Raises
-    ------
-    DataError : with file, line and reason, if the original is malformed or is not what the registry
-        expects
     """
     wanted = dataset.part(part)
     if not Path(original).is_file():
@@ -136,10 +131,6 @@ def read_ranking(paths) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     Yields
     ------
     (query int64 (n,), grade int16 (n,), features float32 (n, d)); a query is never split.
-
-    Raises
-    ------
-    DataError : a file is cut short, or is not a ranking table of this project
     """
     for path in _paths(paths):
         for table in _row_groups(path, "ranking"):
@@ -156,10 +147,6 @@ def read_classification(paths) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     (features float32 (n, d), labels (n,) of text)
-
-    Raises
-    ------
-    DataError : a file is cut short, or is not a classification table of this project
     """
     tables = [table for path in _paths(paths) for table in _row_groups(path, "classification")]
     if len({table.num_columns for table in tables}) != 1:
@@ -260,12 +247,10 @@ def _check_columns(path, names: list[str], dataset: Dataset) -> None:
         raise DataError(path, f"two columns are called {twice[0]!r}")
     if "f0" in names and f"f{dataset.features}" not in names:
         raise DataError(
-            path,
-            "its features count from f0",
-            advice="Rename its columns: they count from f1 here",
+            path, "its features count from f0", advice="Rename its columns: they count from f1 here"
         )
     if missing := [name for name in wanted if name not in {*names}]:
-        raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(names)}")
+        raise DataError(path, f"there is no column {missing[0]!r}; columns: {logs.listing(names)}")
     if f"f{dataset.features + 1}" in names:
         raise DataError(
             path, f"there is a column 'f{dataset.features + 1}' beyond the declared features"
@@ -332,12 +317,8 @@ def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> 
         return single(values, refuse)
     if name == "query":
         return whole(values, np.iinfo(np.int64).max, refuse)
-    return whole(values, _top(dataset), refuse).astype(np.int16)
-
-
-def _top(dataset: Dataset) -> int:
-    """The highest grade that a data set may have."""
-    return MAX_GRADE if dataset.grades is None else dataset.grades
+    top = MAX_GRADE if dataset.grades is None else dataset.grades
+    return whole(values, top, refuse).astype(np.int16)
 
 
 def _grouped(path, dataset: Dataset, part: Part) -> Iterator[Block]:
@@ -384,10 +365,7 @@ READERS = {
     "csv": _read_csv,
     "parquet": _read_parquet,
 }
-LOG_READERS = {
-    "open-bandit": lambda path, whole: openbandit.read(path),
-    "log": _read_log,
-}
+LOG_READERS = {"open-bandit": lambda path, whole: openbandit.read(path), "log": _read_log}
 
 
 # Writing
@@ -489,7 +467,3 @@ def _features(table: pa.Table) -> np.ndarray:
 
 def _numpy(column: pa.ChunkedArray) -> np.ndarray:
     return np.from_dlpack(column.combine_chunks())  # not to_numpy: it imports pandas
-
-
-def _listing(names: list[str], most: int = 8) -> str:
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")

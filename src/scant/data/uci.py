@@ -45,11 +45,6 @@ def read_uci(
     features : number of features d; a line has d + 1 fields
     label : which field is the class label, "first" or "last"
     classes : the labels allowed; any if None
-
-    Raises
-    ------
-    DataError : with the line, for a wrong number of fields, a feature that is not a finite number,
-        a label outside the classes; and for a file without rows.
     """
     place = {"first": 0, "last": features}[label]
     labels, rows, lines, any_rows, delimiter = [], [], [], False, b""

@@ -52,8 +52,7 @@ class Drift:
             if unit.percent
             else map(unit.number, map(unit.value, ends))
         )
-        name = "%" if unit.percent else unit.name
-        between = f"from {low} to {high} {name}".rstrip()
+        between = f"from {low} to {high} {unit.symbol}".rstrip()
         return f"{between} between {len(self.rates)} successive parts of the log, p = {self.p:.2g}"
 
 
@@ -113,7 +112,6 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
     if no_reward(tally, unit):
         yield Problem(
             "no-clicks",
-            "warning",
             f"all {tally.rows:,} rewards are 0: rewards look missing",
             f"Look at how {unit.events} are joined to visits. There is no verdict without any",
         )
@@ -121,9 +119,7 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
         reason = (
             f"all {tally.rows:,} rewards are {unit.largest:g}: visits without a click look missing"
         )
-        yield Problem(
-            "all-clicks", "warning", reason, "Log every visit, also those that earn nothing"
-        )
+        yield Problem("all-clicks", reason, "Log every visit, also those that earn nothing")
     yield from propensities(summary, summary.policies)
     yield from measurement.problems(summary, tally, unit)
     yield from equal_rows(summary)
@@ -134,12 +130,11 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
         yield from _drifts(tally, unit)
     if constant := summary.features.constant:
         reason = f"features with one value only: {logs.listing(constant)}"
-        yield Problem("constant", "warning", reason, "They tell nothing")
+        yield Problem("constant", reason, "They tell nothing")
     dull = [ad for ad in logs.ordered({*tally.ads}) if not tally.clicks(ad)]
     if dull and unit.relative and reward.any():
         yield Problem(
             "ads-without-clicks",
-            "warning",
             f"ads without {unit.events}: {logs.listing(dull)}",
             "A policy learnt from this log never shows them",
         )
@@ -166,7 +161,6 @@ def _drifts(tally, unit: Unit) -> Iterator[Problem]:
         reason += f" (the strongest of {len(tests)} tests, corrected)" if name else ""
         yield Problem(
             "drift",
-            "warning",
             reason,
             "Rates are then averages over the log's period. Look for a change of "
             "the logging, or of the users",
@@ -191,7 +185,7 @@ def propensities(
             "Log the probability with which each ad is drawn, such as 0.2 for one of five at "
             "random; if nothing was left to chance, nothing can be judged"
         )
-        yield Problem("certain", "error", reason, mend)
+        yield Problem("certain", reason, mend, severity="error")
         return
     users = (
         clusters.ByUser(tally.users, tally.alike, generator(0, "advice", "weights"))
@@ -252,9 +246,7 @@ def probabilities(
                 f"some ads {what}, or propensities are too large: showing all {which} ads "
                 f"alike has a mean weight of {mean:.4g} ({low:.4g} to {high:.4g}), not 1"
             )
-            yield Problem(
-                "propensity-sum", "warning", reason, "Look at how propensities are logged"
-            )
+            yield Problem("propensity-sum", reason, "Look at how propensities are logged")
         return
     for name in policies:
         key = f"{logs.POLICY}{name}"
@@ -268,7 +260,7 @@ def probabilities(
             mend += (
                 ", or log with a policy that can show all that this one shows" if high < 1 else ""
             )
-            yield Problem("policy-sum", "error", reason, mend)
+            yield Problem("policy-sum", reason, mend, severity="error")
 
 
 def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, float, float]:
@@ -300,7 +292,6 @@ def alike_ids(ads: Iterable[str]) -> Iterator[Problem]:
     if groups:
         yield Problem(
             "ids",
-            "warning",
             f"ids of ads look alike: {'; '.join(groups[:3])}"
             + (f"; and {len(groups) - 3} more" if len(groups) > 3 else ""),
             "They are taken for different ads: write each ad in one way if they are the same",
@@ -318,7 +309,7 @@ def sorted_rows(summary) -> Iterator[Problem]:
             else "If ads took turns, such as one a week, no answer holds, and this cannot be seen. "
             "Name the time by --time COLUMN"
         )
-        yield Problem(SORTED, "warning", f"rows are sorted by {by}", mend)
+        yield Problem(SORTED, f"rows are sorted by {by}", mend)
 
 
 def equal_rows(summary) -> Iterator[Problem]:
@@ -332,7 +323,6 @@ def equal_rows(summary) -> Iterator[Problem]:
         if count and summary.names:  # without features nearly all rows are equal
             yield Problem(
                 "duplicates",
-                "warning",
                 f"{count:,} of {rows:,} rows equal an earlier one",
                 "All are kept; if visits were logged twice, bounds are too good",
                 count,
@@ -347,7 +337,7 @@ def equal_rows(summary) -> Iterator[Problem]:
             "Keep one row of each. If an ad is shown in several places, name them by --columns "
             "position=COLUMN"
         )
-        yield Problem("duplicates", "error", reason, mend, count)
+        yield Problem("duplicates", reason, mend, count, severity="error")
     if more := summary.digests.equal(half=True) - count:
         reason = (
             f"rows share a visit: {more:,} of {rows:,} have the id of an earlier one, but "
@@ -357,7 +347,7 @@ def equal_rows(summary) -> Iterator[Problem]:
         mend = (
             "Keep the first row of each" if few else lists.MEND.format("give it an id of its own")
         )
-        yield Problem("requests" if few else lists.LISTS, "warning", reason, mend, more)
+        yield Problem("requests" if few else lists.LISTS, reason, mend, more)
 
 
 def beyond_chance(count: int, rows: int, alike: int, others: int) -> bool:

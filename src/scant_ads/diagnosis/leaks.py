@@ -70,7 +70,6 @@ def problems(head: Iterable[Visits], nothing: float = 0.0) -> Iterator[Problem]:
             continue
         yield Problem(
             LEAK,
-            "warning",
             f"feature {name!r} {why}: it looks like something known only afterwards",
             (
                 f"Leave it out with --ignore {quote(name)}, unless it is known before an ad "
@@ -142,10 +141,8 @@ def late(
     effective = int(total**2 / square / design) if square else 0
     for parts in range(1, PARTS // 2 + 1):
         last = np.array([cut > 1 - Fraction(parts, PARTS) for cut in cuts])
-        share, part = (
-            float(lengths[last].sum()) / rows,
-            float(sums[last].sum()) / total if total else 1.0,
-        )
+        share = float(lengths[last].sum()) / rows
+        part = float(sums[last].sum()) / total if total else 1.0
         if 0 < share < 1 and (times := part / share * (1 - share) / max(1 - part, 1e-12)) < most:
             candidates.append(
                 (float(special.bdtr(int(effective * part), effective, share)), parts, times)
@@ -157,10 +154,7 @@ def late(
             f"on average they are {100 * times:.2g} % of those before"
         )
         yield Problem(
-            "late",
-            "warning",
-            reason,
-            "Leave these rows out, or wait for their rewards: rates are too low",
+            "late", reason, "Leave these rows out, or wait for their rewards: rates are too low"
         )
 
 

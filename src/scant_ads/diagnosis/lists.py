@@ -77,7 +77,7 @@ def problems(head: Iterable[Visits]) -> Iterator[Problem]:
             f"up to {size.max():,} rows each{why}"
         )
         if key.words != "--id":  # of which `health.equal_rows` tells
-            yield Problem(LISTS, "warning", reason, MEND.format(key.mend))
+            yield Problem(LISTS, reason, MEND.format(key.mend))
         yield from _given_above(head, ad, place, key.visit)
         return
 
@@ -207,9 +207,8 @@ def _given_above(
     if fall[-1] - error[-1] > CLOSE and is_whole.all() and others.all():
         means = ", ".join(f"{mean:.4g}" for mean in times.mean(axis=0)[:3])
         reason = (
-            "propensities are probabilities given what stands above, not those of an ad at "
-            "its place: the mean of 1 / propensity falls by about one from place to place "
-            f"({means})"
+            "propensities are probabilities given what stands above, not those of an ad at its "
+            f"place: the mean of 1 / propensity falls by about one from place to place ({means})"
         )
         mend = "Keep the row of each list's first place, where both are the same"
-        yield Problem(ABOVE, "error", reason, mend)
+        yield Problem(ABOVE, reason, mend, severity="error")

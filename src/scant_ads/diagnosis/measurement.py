@@ -139,9 +139,9 @@ def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
 def _dead(summary, design: float) -> Iterator[Problem]:
     """Groups of visits without a reward, and such groups of an ad, where rewards are very likely.
 
-    Given how many rewards there are, that none falls into a group is hypergeometric. An ad's group
-    has to be unlikely by the rewards of the ad, and by those of the group. It may be that nobody
-    there wants the ad, as most ads suit some visitors only.
+    If rewards fall on rows at random, the probability that a group of rows gets none is
+    hypergeometric. An ad's group without rewards has to be unlikely by the rewards of the ad, and
+    by the rewards of the group. Nobody in the group may want the ad: most ads suit some visitors.
 
     design : see `Users.design`; counts are divided by it
     """
@@ -159,7 +159,7 @@ def _dead(summary, design: float) -> Iterator[Problem]:
             f"are expected in {rows[group]:,} rows"
         )
         mend = "If rewards are not measured there, leave these rows out: rates are too low"
-        yield Problem(SEGMENT, "warning", reason, mend, int(rows[group]), column=f"{name} {place}")
+        yield Problem(SEGMENT, reason, mend, int(rows[group]), column=f"{name} {place}")
     is_feature = np.array([bool(group.feature) for group in described])
     of_ads = impressions / design, (impressions[:, :1] / design, rewarded[:, :1] / design)
     chance = np.maximum(
@@ -168,17 +168,15 @@ def _dead(summary, design: float) -> Iterator[Problem]:
     dead = looked & is_feature & (rewarded == 0) & (total > 0) & (chance < ALARM / tests)
     if dead.any():
         ad, group = np.unravel_index(int(np.argmin(np.where(dead, chance, 1))), dead.shape)
-        name, place, several = (
-            [*summary.showings.ads][ad],
-            described[group].words,
-            int(impressions[ad, group]),
-        )
+        name = [*summary.showings.ads][ad]
+        place = described[group].words
+        several = int(impressions[ad, group])
         others = int(np.count_nonzero(dead)) - 1
         reason = f"ad {name!r} has no reward {place}, in {several:,} rows" + (
             f" (and so in {others:,} more such groups of an ad)" if others else ""
         )
         mend = "Most likely nobody there wants it; look whether its rewards are measured there"
-        yield Problem("unwanted", "warning", reason, mend, several, column=name)
+        yield Problem("unwanted", reason, mend, several, column=name)
 
 
 def _of_groups(summary) -> tuple[list[Group], np.ndarray, int, np.ndarray, np.ndarray]:
@@ -223,7 +221,7 @@ def _full(summary, design: float) -> Iterator[Problem]:
         mend = "Leave these rows out" + (
             f", or the column with --ignore {quote(name)}" if name else ""
         )
-        yield Problem(FULL, "warning", reason, mend, int(rows[group]), column=f"{name} {place}")
+        yield Problem(FULL, reason, mend, int(rows[group]), column=f"{name} {place}")
 
 
 def _lost(summary, design: float) -> Iterator[Problem]:
@@ -283,7 +281,7 @@ def _lost(summary, design: float) -> Iterator[Problem]:
                 f"{rows:,} rows, while others have some"
             )
             mend, column = "Look at how rewards were measured there", names[0]
-        yield Problem(kind, "warning", reason, mend, rows, column=f"{column} {start} {end}")
+        yield Problem(kind, reason, mend, rows, column=f"{column} {start} {end}")
 
 
 def _ends_of(window: tuple[int, int]) -> tuple[bool, bool]:
@@ -370,7 +368,7 @@ def _late(tally) -> Iterator[Problem]:
     """Ads whose last rewards look not joined yet; see `leaks.late`."""
     for ad in logs.ordered({*tally.ads}):
         for problem in tally.late(ad):
-            yield Problem(LATE, "warning", f"ad {ad!r}: {problem.reason}", problem.mend, column=ad)
+            yield Problem(LATE, f"ad {ad!r}: {problem.reason}", problem.mend, column=ad)
 
 
 def _scales(rewards: Rewards, tally) -> Iterator[Problem]:
@@ -391,11 +389,7 @@ def _scales(rewards: Rewards, tally) -> Iterator[Problem]:
                 "in another unit?"
             )
             yield Problem(
-                SCALE,
-                "warning",
-                reason,
-                "Write all rewards in one unit, such as EUR or cents",
-                column=ad,
+                SCALE, reason, "Write all rewards in one unit, such as EUR or cents", column=ad
             )
             return
 
@@ -433,11 +427,7 @@ def _cut_off(rewards: Rewards, tally, unit: Unit) -> Iterator[Problem]:
                 "look cut off"
             )
             yield Problem(
-                "cut-off",
-                "warning",
-                reason,
-                "If they are, its mean is too low: log them whole",
-                column=ad,
+                "cut-off", reason, "If they are, its mean is too low: log them whole", column=ad
             )
 
 
@@ -469,7 +459,6 @@ def _from_clicks(rewards: Rewards, tally) -> Iterator[Problem]:
             )
             yield Problem(
                 HINDSIGHT,
-                "warning",
                 reason,
                 "Make it from an earlier log, and judge it on this one",
                 column=name,

@@ -58,11 +58,9 @@ class Order:
         """
         first = self.start + self.rows
         number = first + np.arange(len(visits))
-        stream, timed, rewarded = (
-            generator(0, "advice", "ties").bit_generator,
-            False,
-            visits.reward > 0,
-        )
+        stream = generator(0, "advice", "ties").bit_generator
+        timed = False
+        rewarded = visits.reward > 0
         time, user = number, number
         if visits.timestamp is not None:
             time, timed = visits.timestamp.astype(np.int64), True
@@ -115,10 +113,8 @@ class Order:
 
         time, block : of the further rows, int64 (rows)
         """
-        count, latest = (
-            np.bincount(self.kept["block"], minlength=BLOCKS),
-            np.full(BLOCKS, np.iinfo(np.int64).max),
-        )
+        count = np.bincount(self.kept["block"], minlength=BLOCKS)
+        latest = np.full(BLOCKS, np.iinfo(np.int64).max)
         full, last = count == KEPT, np.cumsum(count) - 1  # of each part the place of its last row
         latest[full] = self.kept["time"][last[full]]
         for part in np.flatnonzero(np.bincount(block) > KEPT):

@@ -31,10 +31,8 @@ def facts(log, summary) -> dict:
         ISO 8601 in UTC, or None; users, how many there are and the most visits of one, or None if
         they are not known
     """
-    content, listed = (
-        {"form": log.form},
-        [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)],
-    )
+    content = {"form": log.form}
+    listed = [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)]
     if not any(problem.severity == "error" for _, problem, _ in listed):
         tally, actions = summary.all(), []
         reward = tally.cells[""].arrays()[1]

@@ -57,11 +57,10 @@ def _distributions(head: list[Visits]) -> Iterator[Problem]:
             of_shown = f"[log.at[at, {prefix!r} + str(ad)] for at, ad in log['action'].items()]"
             mend = (
                 "To judge it, write its probability of the ad shown, in pandas "
-                f"log[{logs.POLICY + policy!r}] = "
-                f"{of_shown}, and evaluate it with --policy {quote(policy)}, these features "
-                "left out (--ignore)"
+                f"log[{logs.POLICY + policy!r}] = {of_shown}, and evaluate it with --policy "
+                f"{quote(policy)}, these features left out (--ignore)"
             )
-            yield Problem(DISTRIBUTION, "warning", reason, mend, column=name)
+            yield Problem(DISTRIBUTION, reason, mend, column=name)
 
 
 def _stay(head: list[Visits], reported: set[str]) -> Iterator[Problem]:
@@ -107,7 +106,7 @@ def _stay(head: list[Visits], reported: set[str]) -> Iterator[Problem]:
                 f"--user {word} takes visits of one together; --ignore {word} leaves it out if "
                 "it is something else"
             )
-            yield Problem(STAYS, "warning", reason, mend, column=name)
+            yield Problem(STAYS, reason, mend, column=name)
 
 
 def ads_of(head: list[Visits]) -> np.ndarray:

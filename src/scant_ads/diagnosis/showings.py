@@ -155,12 +155,7 @@ class Groups:
                 Group("feature", f"where {name!r} is above {middle:.4g}", name)
                 for name, middle in self.middles.items()
             ),
-            *(
-                Group(kind, f"where {name!r} is {text!r}", name)
-                for kind, texts in (("feature", self.texts), ("text", self.chosen))
-                for name, kept in texts.items()
-                for text in kept
-            ),
+            *(Group(kind, f"where {name!r} is {text!r}", name) for kind, name, text in self._kept),
             *(
                 Group("feature", f"where {name!r} is none of its frequent texts", name)
                 for name in self.texts
@@ -172,6 +167,12 @@ class Groups:
             ),
             Group("next", "next to a row that shows it"),
         ]
+
+    @property
+    def _kept(self) -> list[tuple[str, str, str]]:
+        """The texts that make a group each, with the kind of the group, and the feature."""
+        frequent = [("feature", name, text) for name, kept in self.texts.items() for text in kept]
+        return frequent + [("text", name, text) for name, of in self.chosen.items() for text in of]
 
     def marks(self, visits: Visits, block: np.ndarray) -> np.ndarray:
         """Which rows are in each group, bool (rows x groups): in `described` the first ones, up to
@@ -189,12 +190,7 @@ class Groups:
             code = texts.index(text) if text in texts else -1
             return visits.features[:, place[name]] == code
 
-        kept = [
-            has(name, text)
-            for texts in (self.texts, self.chosen)
-            for name in texts
-            for text in texts[name]
-        ]
+        kept = [has(name, text) for _, name, text in self._kept]
         others = [
             ~np.any(
                 [has(name, text) for text in ("", *self.texts[name], *self.chosen[name])], axis=0
@@ -357,7 +353,7 @@ def problem(
         )
         by_time = " If rows are not in the order of time, name it by --time COLUMN."
         mend += by_user + by_time * (not showings.order.timed)
-        return Problem(SCHEDULE, "error", reason, mend.removesuffix("."))
+        return Problem(SCHEDULE, reason, mend.removesuffix("."), severity="error")
     mend = (
         "Nothing can be judged by such a log. Give each row the probability with which its ad "
         "was shown to this "
@@ -373,7 +369,7 @@ def problem(
     reason = (
         f"propensities are not those by which ads were shown{place}: ad {name!r} is {frequency}"
     )
-    return Problem(WRONG, "error", reason, mend.removesuffix("."))
+    return Problem(WRONG, reason, mend.removesuffix("."), severity="error")
 
 
 def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
@@ -413,16 +409,15 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
     worst = int(np.argmin(chance))
     reason = (
         f"propensities are not those by which ads were shown: ad {[*shares][worst]!r} is in "
-        f"{counts[worst]:,} "
-        f"of {rows:,} rows, and by its propensity in about {rows * share[worst]:,.0f} "
-        f"(sample ratio mismatch, p = {chance[worst]:.1g})"
+        f"{counts[worst]:,} of {rows:,} rows, and by its propensity in about "
+        f"{rows * share[worst]:,.0f} (sample ratio mismatch, p = {chance[worst]:.1g})"
     )
     mend = (
         "The visits of one ad are then not like those of another, and none can be compared. "
         "Look at how ads are "
         "assigned, and which rows are lost before they are logged, or filtered out." + KEPT
     )
-    return Problem(WRONG, "error", reason, mend.removesuffix("."))
+    return Problem(WRONG, reason, mend.removesuffix("."), severity="error")
 
 
 def weighted(showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK) -> np.ndarray:
@@ -431,10 +426,8 @@ def weighted(showings: Showings, most_visits: float = 1, rounded: float = logs.S
 
     most_visits, rounded : see `problem`
     """
-    kinds, next_to = (
-        np.array([group.kind for group in showings.groups.described]),
-        showings.order.next_to(LEAST),
-    )
+    kinds = np.array([group.kind for group in showings.groups.described])
+    next_to = showings.order.next_to(LEAST)
     visits = np.where(kinds == "next", 1, most_visits)
     evidence = np.array(
         [_evidence(_sums(showings, ad, next_to[ad]), visits, rounded) for ad in showings.range]

@@ -10,12 +10,12 @@ correction, which keep their coverage in small samples, too (counted in
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from scant.bandits import evaluation
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError
 
 AD = "ad:"  # before the id of an ad, for the policy that shows it to everyone
 EACH = "each-ad"  # stands for such a policy for each ad of the test
@@ -57,12 +57,7 @@ class Always:
 
 
 def with_each(policies: Iterable | Mapping, ads: Iterable[str]) -> list | dict:
-    """The policies asked for, with one for each ad in place of `EACH`.
-
-    Raises
-    ------
-    SettingError : more ads than can be compared at once
-    """
+    """The policies asked for, with one for each ad in place of `EACH`."""
     names = [f"{AD}{ad}" for ad in ads]
     if len(names) > MOST:
         raise SettingError(
@@ -99,12 +94,6 @@ def is_each(policy) -> bool:
     return isinstance(policy, str) and policy == EACH
 
 
-def check_shown(policy: Always, ads: Iterable[str]) -> None:
-    """Raise a SettingError for an ad that the test never shows."""
-    if policy.ad not in ads:
-        raise unknown("ad", policy.ad, list(ads))
-
-
 def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, ...]:
     """The cells of the rows that show an ad, with weights of 1.
 
@@ -134,14 +123,26 @@ def as_many(weight: np.ndarray, count: np.ndarray) -> bool:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """The difference of two rates of independent samples.
+class Samples:
+    """Two independent samples of visits.
 
     clicks, rows : of each of the two
     """
 
     clicks: tuple[int, int]
     rows: tuple[int, int]
+
+    def grown(self, factor: float) -> "Samples":
+        """Samples so many times as large, with the same rates."""
+        return replace(
+            self,
+            clicks=tuple(factor * part for part in self.clicks),
+            rows=tuple(factor * part for part in self.rows),
+        )
+
+
+class Difference(Samples):
+    """The difference of the rates of two samples."""
 
     @property
     def estimate(self) -> float:
@@ -157,12 +158,6 @@ class Difference:
     def upper(self, level: float) -> float:
         """The one-sided upper bound."""
         return self._end(level, 1)
-
-    def grown(self, factor: float) -> "Difference":
-        """That of samples so many times as large, with the same rates."""
-        return Difference(
-            *(tuple(factor * part for part in parts) for parts in (self.clicks, self.rows))
-        )
 
     def _end(self, level: float, side: int) -> float:
         """The lower bound (`side` -1) or the upper one."""
@@ -186,7 +181,7 @@ class Difference:
             (first * (1 - first) / n + second * (1 - second) / m) * (n + m) / (n + m - 1)
         )
         gap = abs(self.estimate - difference) - (1 / n + 1 / m) / 2
-        return gap / error if error > 0 else (np.inf if gap > 0 else 0.0)
+        return _in_errors(gap, error)
 
     def _rates(self, difference: float) -> tuple[float, float]:
         """The likeliest rates with a difference: the root of a cubic (Miettinen and Nurminen 1985,
@@ -205,15 +200,8 @@ class Difference:
         return second + difference, second
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """The ratio of two rates of independent samples: the bounds that a score test does not refute.
-
-    clicks, rows : of each of the two
-    """
-
-    clicks: tuple[int, int]
-    rows: tuple[int, int]
+class Ratio(Samples):
+    """The ratio of the rates of two samples: the bounds that a score test does not refute."""
 
     def lower(self, level: float) -> float:
         """The one-sided lower bound."""
@@ -226,12 +214,6 @@ class Ratio:
             refuted = x > 0 and self._distance(middle / (1 - middle)) > quantile
             outside, inside = (middle, inside) if refuted else (outside, middle)
         return outside / (1 - outside)
-
-    def grown(self, factor: float) -> "Ratio":
-        """That of samples so many times as large, with the same rates."""
-        return Ratio(
-            *(tuple(factor * part for part in parts) for parts in (self.clicks, self.rows))
-        )
 
     def upper(self, level: float) -> float:
         """The one-sided upper bound."""
@@ -251,4 +233,11 @@ class Ratio:
             (first * (1 - first) / n + ratio**2 * second * (1 - second) / m) * (n + m) / (n + m - 1)
         )
         gap = x / n - ratio * y / m - (1 / n + ratio / m) / 2
-        return gap / error if error > 0 else (np.inf if gap > 0 else 0.0)
+        return _in_errors(gap, error)
+
+
+def _in_errors(gap: float, error: float) -> float:
+    """A gap in standard errors; infinite if it is above 0 and the error is none."""
+    if error > 0:
+        return gap / error
+    return np.inf if gap > 0 else 0.0

@@ -16,7 +16,6 @@ from scant_ads.diagnosis.leaks import new_texts, of_others
 from scant_ads.diagnosis.measurement import HINDSIGHT
 from scant_ads.diagnosis.showings import MISMATCHES
 from scant_ads.evaluation.verdicts import DOUBTS, OTHER_VISITS
-from scant_ads.reading import summing
 from scant_ads.reading.amounts import rounding
 from scant_ads.reading.log import Log
 from scant_ads.reading.summing import Training
@@ -37,7 +36,7 @@ class Basis:
     test, training : the logs; None without a training log
     summary : of the test, with any policies
     columns : NAMEs of columns `policy:NAME`, whose probabilities are to sum to 1
-    declared, shared : see `advise.compare`
+    declared, shared : `least_propensity` and `shared` of `compare.evaluate`
 
     Attributes
     ----------
@@ -51,10 +50,6 @@ class Basis:
     hindsight : NAMEs of columns `policy:NAME` that look made from the rewards of the test
     in_no_order : whether nothing is known of the order in which the test showed its ads
     undecided : sentences on why there is no verdict at all
-
-    Raises
-    ------
-    DataError, SettingError : something must be mended before there are numbers
     """
 
     def __init__(
@@ -73,7 +68,9 @@ class Basis:
         self.test, self.training, self.drops = test, training, False
         reward = tally.cells[""].second
         self.unit = replace(test.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
-        self.same_log = summing.logged_by_today(test, training)
+        self.same_log = training is None or (
+            test.half_of is not None and test.half_of is training.log.half_of
+        )
         if training is not None and bool(tally.eligible) != bool(training.tally.eligible):
             has, lacks = (test, training) if tally.eligible else (training, test)
             raise DataError(
@@ -124,10 +121,8 @@ class Basis:
         return self._judged(summary.all(), summary)
 
     def _judged(self, whole: Tally, summary: Summary) -> Tally:
-        tally, ads = (
-            summary.alone if self.drops else whole,
-            {ad: 0 * sums for ad, sums in whole.ads.items()},
-        )
+        tally = summary.alone if self.drops else whole
+        ads = {ad: 0 * sums for ad, sums in whole.ads.items()}
         if self.training is not None:
             ads |= {
                 ad: np.zeros((3, 1), np.int64)
@@ -184,31 +179,26 @@ class Basis:
         if lacking := logs.ordered({*training.tally.ads} - {*tally.ads}):
             self.notes.append(
                 f"{test}: it never shows {len(lacking):,} of the {len({*tally.ads, *lacking}):,} "
-                "ads "
-                f"({logs.listing(lacking)}), so that nothing is known of what these would earn: "
-                "policies that show them cannot be judged"
+                f"ads ({logs.listing(lacking)}), so that nothing is known of what these would "
+                "earn: policies that show them cannot be judged"
             )
 
     def _of_both_logs(self, tally: Tally, summary: Summary, shared: str) -> None:
         """Refuse, keep or leave out rows of the test that the training log has, too; note users of
         both.
         """
-        training, test, train, count = (
-            self.training,
-            self.test.name,
-            self.training.name,
-            summary.shared.rows,
-        )
+        training = self.training
+        test = self.test.name
+        train = self.training.name
+        count = summary.shared.rows
         whole_log = count == tally.rows == training.tally.rows and training.shares(count, count)
         if whole_log or summary.digests.mark() == training.mark:
             reason = f"the same log as {train}, from which policies are learnt: it flatters them"
             raise DataError(
                 test, reason, advice="Evaluate on other visits; --split 0.5 parts one log"
             )
-        overlap, chance = (
-            f"{count:,} of {tally.rows:,} rows are in {train}, too",
-            training.chance * tally.rows,
-        )
+        overlap = f"{count:,} of {tally.rows:,} rows are in {train}, too"
+        chance = training.chance * tally.rows
         if not count:
             pass
         elif not training.shares(count, tally.rows):
@@ -251,12 +241,10 @@ class Basis:
         if self.same_log:
             return
         self._measured(self.training.name, self.training.summary, self.training.tally)
-        training, test, train, mean = (
-            self.training,
-            self.test.name,
-            self.training.name,
-            self.unit.mean,
-        )
+        training = self.training
+        test = self.test.name
+        train = self.training.name
+        mean = self.unit.mean
         both_earn = tally.mean("") and training.tally.mean("")
         rates = of_others(tally, training.tally) if both_earn else None
         if rates:
@@ -269,10 +257,9 @@ class Basis:
             )
             self.notes.append(
                 f"{test}: showing all ads alike earns {test_rate} here, but {training_rate} by "
-                f"{train}: "
-                f"visits, or times, differ, and today's {mean} is that of the training log. "
-                "Policies may look better, "
-                "or worse, only because of this; --split compares on the same visits"
+                f"{train}: visits, or times, differ, and today's {mean} is that of the training "
+                "log. Policies may look better, or worse, only because of this; --split compares "
+                "on the same visits"
             )
         test_period, training_period = summary.period, training.summary.period
         if test_period is None or training_period is None:
@@ -313,11 +300,10 @@ def _least(
     if declared is None and not constant and not shares and not of_lists:
         raise SettingError(
             f"{name}: propensities differ, so that --least-propensity is needed: the least "
-            "probability with which the "
-            "policy that logged it shows any ad to anyone, by its design. The least in the log "
-            "will not do: an ad's "
-            "rarest showings are those that a log is likely to lack, and bounds made without them "
-            "are too good. --least-propensity unknown makes do with wider bounds that need none"
+            "probability with which the policy that logged it shows any ad to anyone, by its "
+            "design. The least in the log will not do: an ad's rarest showings are those that a "
+            "log is likely to lack, and bounds made without them are too good. --least-propensity "
+            "unknown makes do with wider bounds that need none"
         )
     least_propensity = smallest if declared is None else declared
     if smallest < min(

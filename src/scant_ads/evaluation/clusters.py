@@ -130,10 +130,6 @@ class ByUser:
     users : their sums
     ads : how many there are, for "uniform"
     visits, most : float64 (users), how many visits each made, and the largest number
-
-    Raises
-    ------
-    SettingError : weights, or numbers of visits, so large that sums are not exact
     """
 
     def __init__(self, users: Users, ads: int, random: np.random.Generator):

@@ -33,29 +33,53 @@ ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
 COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be another policy's
 
 
-def compare(
-    policies: Iterable | Mapping,
+def evaluate(
+    policies: Iterable[Policy | str] | Mapping[str, Policy | str],
     test: Log,
-    train: Log | None = None,
     *,
+    train: Log | None = None,
     level: float = 0.95,
-    declared: float | str | None = None,
+    least_propensity: float | str | None = None,
     shared: str = "refuse",
     seed: int = 0,
-    progress=silent,
     doubly_robust: bool = False,
-    rows: int = ROWS,
+    progress=silent,
     baseline: str | None = None,
     looks: int = 1,
     covariate: str | None = None,
+    rows: int = ROWS,
 ) -> Evaluation:
-    """Compare policies with today's.
+    """Compare policies with today's on a log that none of them was learnt from.
 
     Parameters
     ----------
-    policies, test, train, level, declared, shared, seed, progress, doubly_robust, baseline, looks,
-    covariate : see
-        `api.evaluate`; `declared` is its `least_propensity`
+    policies : each, also by name, a `Policy`, which is fitted to `train` if it is not yet; the kind
+        of one; NAME, or column:NAME, of a column `policy:NAME` of the test, with the policy's
+        probability of the ad shown; "ad:ID" for one ad for everyone, but what was shown where it is
+        not eligible; or "each-ad" for all such. "logging", today's policy, is always compared, and
+        "uniform" unless today's is that, or only ads are asked for
+    test : the log to evaluate on
+    train : the log that policies are learnt from, which tells today's rate, unless both logs are
+        halves of one; None if all policies are fitted. Today's is then the policy that logged
+        `test`, and nobody sees what was learnt from it
+    level : the confidence of each bound, interval and verdict
+    least_propensity : the least probability, by design, of any ad under the policy that logged
+        `test`; needed if its propensities differ. "unknown" makes do with wider bounds that need
+        none
+    shared : "refuse", "drop" or "keep" rows of the test that are in `train`, too, if chance does
+        not explain them
+    seed : of the order of the rows for the betting bounds
+    doubly_robust : whether to add doubly robust estimates of learnt policies; reads the test into
+        memory
+    progress : called with a sentence on each step that begins
+    baseline : the policy with which others are compared, by its name, or an ad, by its id;
+        "logging" is today's. None for the control of an A/B test, an ad that is called so, if only
+        ads are compared; else today's
+    looks : how often the test is looked at until it ends, as was planned: answers then hold for all
+        looks together
+    covariate : a numeric column from before the ad was chosen, such as the user's revenue before
+        the test; what it explains is taken out of rewards (see `covariates`), and lifts are
+        differences. None for no such column
     rows : of a batch
 
     Returns
@@ -85,10 +109,13 @@ def compare(
     SettingError : an unknown policy, one to be learnt although there is no `train`, or no least
         propensity where it is needed
     """
+    test, train = (
+        log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train)
+    )
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
     evaluation.check_level(level)
-    check_declared(declared)
+    check_declared(least_propensity)
     _check(test, train, looks, doubly_robust, baseline)
     overall, level = level, 1 - (1 - level) / looks  # all looks together
     evaluation.check_level(level)
@@ -117,21 +144,19 @@ def compare(
     columns = [policy for policy in named.values() if isinstance(policy, str)]
     basis = None
     if unfitted:  # what is wrong with the logs is told before anything is learnt
-        basis = Basis(test, training, read(None, training), columns, declared, shared)
+        basis = Basis(test, training, read(None, training), columns, least_propensity, shared)
         log = train.learnable.visits
         progress("encodes features")
         encoder = encoding.fit(log)
         encoded = encoder, encoder.transform(log, train.name)
         named |= {name: named[name].fitted_to(log, encoded, progress) for name in unfitted}
     summary = read(named, training)
-    basis = basis or Basis(test, training, summary, columns, declared, shared)
+    basis = basis or Basis(test, training, summary, columns, least_propensity, shared)
     if covariate is not None:
         _check_covariate(basis, doubly_robust)
         less = covariates.adjusted(covariate, test, train)
-        summary, basis.unit = (
-            summing.summary(less.log, named, progress=progress, rows=rows),
-            less.unit,
-        )
+        summary = summing.summary(less.log, named, progress=progress, rows=rows)
+        basis.unit = less.unit
         basis.notes.insert(0, f"{test.name}: {less.note}")
     judge = Judge(basis, basis.tally_of(summary), level, seed, len({*named} - {baseline}), baseline)
     if unfitted and train.learnable is not train:
@@ -142,9 +167,8 @@ def compare(
     if looks > 1:
         judge.notes.insert(
             0,
-            f"For {looks} looks at this test, of which this is one, each answer "
-            f"has a confidence of {text.percent(level)}: with {text.percent(overall)} all looks' "
-            "answers hold",
+            f"For {looks} looks at this test, of which this is one, each answer has a confidence "
+            f"of {text.percent(level)}: with {text.percent(overall)} all looks' answers hold",
         )
     progress("compares the policies")
     only_ads = bool(named) and all(isinstance(policy, Always) for policy in named.values())
@@ -182,7 +206,14 @@ def compare(
         mix,
         unit=basis.unit,
         baseline=judge.baseline,
+        inputs=_inputs(learnt, test, train),
     )
+
+
+def _inputs(policies: Mapping[str, Policy], test: Log, train: Log | None) -> tuple:
+    """The files, and folders, that policies and logs are from."""
+    logs = [log.source.path for log in (test, train) if log is not None]
+    return (*logs, *chain.from_iterable(policy.inputs for policy in policies.values()))
 
 
 def _check(test: Log, train: Log | None, looks: int, doubly_robust: bool, baseline) -> None:
@@ -246,11 +277,6 @@ def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dic
     are numbered.
 
     columns : NAMEs of the columns `policy:NAME` of the test
-
-    Raises
-    ------
-    SettingError : a policy that is given twice; another policy with the name of one that is always
-        compared; a name that a column has, too, so that either could be meant
     """
     if isinstance(policies, Mapping):
         pairs = list(policies.items())

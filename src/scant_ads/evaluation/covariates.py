@@ -50,11 +50,6 @@ def adjusted(column: str, test: Log, train: Log | None) -> Adjusted:
     column : a numeric feature of the logs
     test : the log to judge policies on, in memory
     train : another part of the same log, which tells the slope; None for the first rows of the test
-
-    Raises
-    ------
-    SettingError, DataError : a column that there is not, is text or lacks numbers; too few rows; a
-        log in a folder; a column that depends on the ad
     """
     if test.in_folder:
         raise SettingError("--covariate needs the log in memory: give a file, not a folder")
@@ -63,10 +58,8 @@ def adjusted(column: str, test: Log, train: Log | None) -> Adjusted:
     if train is None:
         judged, fit = np.arange(len(visits)) >= first, (x[:first], visits.reward[:first])
     else:
-        judged, fit = (
-            np.ones(len(visits), bool),
-            (_numbers(train.visits, column, train.name), train.visits.reward),
-        )
+        judged = np.ones(len(visits), bool)
+        fit = (_numbers(train.visits, column, train.name), train.visits.reward)
     if len(fit[0]) < FEWEST:
         raise DataError(
             test.name,

@@ -19,7 +19,7 @@ import numpy as np
 from scant.bandits import evaluation, intervals
 from scant.bandits.learners import Logging, Uniform
 from scant.data import logs
-from scant.errors import SettingError
+from scant.errors import SettingError, unknown
 from scant.randomness import generator
 from scant_ads import text
 from scant_ads.diagnosis import health
@@ -31,34 +31,23 @@ from scant_ads.evaluation.arms import Always
 from scant_ads.evaluation.basis import Basis
 from scant_ads.evaluation.periods import Course
 from scant_ads.evaluation.quotients import Quotient, likely
-from scant_ads.evaluation.verdicts import noticed, row_of, usable
 from scant_ads.policies import learning
 from scant_ads.policies.policy import Policy
 from scant_ads.reading import digests
 from scant_ads.reading.tally import ROUNDED, Both, Tally
+from scant_ads.unit import MEANS
 
 BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
-WITHHELD = frozenset(
-    (  # numbers of a row that mean nothing if its weights are wrong
-        "estimate",
-        "snips",
-        "lower",
-        "low",
-        "high",
-        "approx_low",
-        "approx_high",
-        "dr",
-        "dr_lower",
-        "dr_low",
-        "dr_high",
-        "lift",
-        "lift_low",
-        "lift_high",
-        "needed_test",
-        "needed_train",
-        "needed_users",
-    )
+WITHHELD = frozenset(  # numbers of a row that mean nothing if its weights are wrong
+    (*MEANS, "lift", "lift_low", "lift_high", "needed_test", "needed_train", "needed_users")
 )
+
+
+# texts that differ from those of `scant.bandits.evaluation`, since bounds here are exact
+WARNINGS = {
+    "few-clicks": "few {}: the bounds hold, but are wide",
+    "no-clicks": "no {} on ads that it shows: only the upper end says something",
+}
 
 
 @dataclass(frozen=True)
@@ -84,7 +73,7 @@ class Judge:
 
     basis : the logs, and the doubts about them
     tally : of the rows of the test; see `Basis.tally_of`
-    level, seed : see `advise.compare`
+    level, seed : see `compare.evaluate`
     together : how many policies are compared, whose lifts' intervals hold together
     baseline : the name of the policy with which others are compared; it is judged before them
 
@@ -104,11 +93,9 @@ class Judge:
     ):
         self.basis, self.tally, self.level, self.seed = basis, tally, level, seed
         self.joint = 1 - (1 - level) / max(together, 1)
-        self.unit, self.least_propensity, self.same_log = (
-            basis.unit,
-            basis.least_propensity,
-            basis.same_log,
-        )
+        self.unit = basis.unit
+        self.least_propensity = basis.least_propensity
+        self.same_log = basis.same_log
         self.rows, self.notes, self.ads = [], list(basis.notes), len(tally.ads)
         self.judged: dict[str, Judged] = {}
         self.of_today = basis.today(tally)
@@ -181,7 +168,7 @@ class Judge:
             if key.removeprefix(logs.POLICY) in self.basis.hindsight and key != name
             else set()
         )
-        if self.basis.undecided or doubts or not usable(row, today):
+        if self.basis.undecided or doubts or not _usable(row, today):
             verdict = "" if row is today else "none"
             row |= {
                 "verdict": verdict,
@@ -233,7 +220,9 @@ class Judge:
         """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are
         a random sample.
         """
-        arms.check_shown(policy, [ad for ad, sums in self.tally.ads.items() if sums[0].any()])
+        shown = [ad for ad, sums in self.tally.ads.items() if sums[0].any()]
+        if policy.ad not in shown:
+            raise unknown("ad", policy.ad, shown)
         cells, not_eligible = self.tally.cells[name], 0
         if self.tally.eligible:
             not_eligible = self.tally.rows - self.tally.eligible[policy.ad]
@@ -246,9 +235,8 @@ class Judge:
                 rows = f"{count[matches].sum():,} of {count.sum():,} rows"
                 self.notes.append(
                     f"{name}: it is in {rows}, by its propensity in about "
-                    f"{count.sum() / weight.max():,.0f}: its "
-                    "visits are no random sample (sample ratio mismatch). Look at how ads are "
-                    "assigned and logged"
+                    f"{count.sum() / weight.max():,.0f}: its visits are no random sample (sample "
+                    "ratio mismatch). Look at how ads are assigned and logged"
                 )
         if not_eligible:
             visits = f"{not_eligible:,} of {self.tally.rows:,} visits"
@@ -309,11 +297,9 @@ class Judge:
     def _lift(self, judged: Judged) -> lifts.Bounds | Quotient | arms.Ratio:
         """The bounds of a policy's CTR over today's, or the baseline's; see `Judged`."""
         base, pair = self._base(), (judged.key, self._base().key)
-        lift, largest, random = (
-            None,
-            (judged.largest, base.largest),
-            generator(self.seed, "advice", "lift"),
-        )
+        lift = None
+        largest = (judged.largest, base.largest)
+        random = generator(self.seed, "advice", "lift")
         if self._at_once and self.users:
             lift = self.users.lift(pair, largest)
         elif self._at_once and None not in (judged.sample, base.sample):
@@ -355,7 +341,7 @@ class Judge:
         estimate = evaluation.evaluate_cells(weight, reward, count, terms, self.level)
         drift = health.UNKNOWN if self.basis.in_no_order else tally.drift(key)
         estimate = self._with_notices(estimate, key, tally, of_users)
-        row = row_of(name, estimate, self.level, drift=drift.p, **learnt_columns)
+        row = _row_of(name, estimate, self.level, drift=drift.p, **learnt_columns)
         above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
         bounds = of_users or lifts.of_rate(terms, _is_exact(row))
         if not estimate.refused:
@@ -394,7 +380,7 @@ class Judge:
         if self.basis.in_no_order:
             row["warnings"] = " ".join([*row["warnings"].split(), health.SORTED])
         if self.basis.wrong is None and not self.basis.undecided:
-            self.notes += noticed(name, estimate, self.unit.events)
+            self.notes += _noticed(name, estimate, self.unit.events)
         # what ads earn that the log lacks is not known
         if row["mean_weight"] < 1 and "mean-weight" in row["warnings"]:
             row |= {"estimate": np.nan, "high": np.nan}
@@ -409,13 +395,8 @@ class Judge:
                 f"{name}: its bounds leave no {self.unit.mean} that is possible: "
                 "propensities are wrong"
             )
-            row |= {
-                "refused": "impossible",
-                "estimate": np.nan,
-                "lower": np.nan,
-                "low": np.nan,
-                "high": np.nan,
-            }
+            row |= dict.fromkeys(("estimate", "lower", "low", "high"), np.nan)
+            row["refused"] = "impossible"
         if drift.significant and not estimate.refused:
             self.notes.append(
                 f"{name}: its rate drifts, {drift.words(self.unit)}: "
@@ -441,18 +422,15 @@ class Judge:
         """An estimate without a warning of a mean weight that may be 1; refused if `uniform` lacks
         ads.
         """
-        mean, notices = (
-            estimate.diagnostics.mean_weight,
-            {notice.kind: notice for notice in estimate.warnings},
-        )
+        mean = estimate.diagnostics.mean_weight
+        notices = {notice.kind: notice for notice in estimate.warnings}
         if abs(mean - 1) <= logs.SLACK or (of_users and key and self.users.may_be_one(key)):
             notices.pop("mean-weight", None)
         elif key == Uniform.kind and mean > 1 and "mean-weight" in notices:
             where = "lists lack" if tally.eligible else "the log lacks"
             reason = (
-                f"over the ads seen the mean weight is {mean:.4g}, not 1: {where} ads that "
-                "there are, or "
-                "propensities are too small, so that nothing is known of showing all alike"
+                f"over the ads seen the mean weight is {mean:.4g}, not 1: {where} ads that there "
+                "are, or propensities are too small, so that nothing is known of showing all alike"
             )
             estimate = replace(estimate, refused=evaluation.Notice("unseen-ads", reason))
         return replace(estimate, warnings=() if estimate.refused else tuple(notices.values()))
@@ -503,10 +481,8 @@ class Judge:
             choice = policy.learnt.fitted.choice(
                 features, policy.epsilon, policy.learnt.eligible(log)
             )
-            weight, largest = (
-                learning.probability(choice, action) / log.propensity,
-                self.judged[name].largest,
-            )
+            weight = learning.probability(choice, action) / log.propensity
+            largest = self.judged[name].largest
             random = generator(self.seed, "advice", "doubly robust")
             terms = rewards.doubly_robust(
                 features, action, log.reward, weight, choice, random.permutation(len(log))
@@ -523,10 +499,8 @@ class Judge:
 
     def decided(self) -> tuple[list[dict], dict | None]:
         """Which is better of each pair of policies, and which to choose; see `decisions`."""
-        compared, estimates = (
-            dict(self.judged),
-            {row["policy"]: row["estimate"] for row in self.rows},
-        )
+        compared = dict(self.judged)
+        estimates = {row["policy"]: row["estimate"] for row in self.rows}
         if self.same_log and compared and self.over_today:
             compared = {Logging.kind: self._base()} | compared
         bounds, can_compare = {}, self.least_propensity is not None
@@ -611,3 +585,54 @@ class Judge:
 def _is_exact(row: Mapping) -> bool:
     """Whether the bounds of a row are Clopper-Pearson's."""
     return row["bound"] == "clopper-pearson"
+
+
+def _row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) -> dict:
+    """The row of a policy without its verdict.
+
+    learnt : drift; and lambda, epsilon, untrained and new_ads, of a policy that was learnt
+    """
+    bounds = {(bound.estimator, bound.bound): bound for bound in evaluated.bounds}
+    bound = bounds.get(("ips", "clopper-pearson")) or bounds["ips", "betting"]
+    blank = {
+        "lambda": np.nan,
+        "epsilon": np.nan,
+        "untrained": "",
+        "new_ads": np.nan,
+        "drift": np.nan,
+    } | learnt
+    return {
+        "policy": name, "lambda": blank["lambda"], "epsilon": blank["epsilon"], "level": level,
+        "bound": bound.bound,
+        "estimate": np.minimum(bound.estimate, 1.0), "snips": bounds["snips", "delta"].estimate,
+        "lower": bound.lower, "low": bound.low, "high": bound.high,
+        "approx_low": np.nan, "approx_high": np.nan,
+        "lift": np.nan, "lift_low": np.nan, "lift_high": np.nan, **periods.UNKNOWN,
+        **vars(evaluated.diagnostics),
+        **{key: blank[key] for key in ("untrained", "new_ads", "drift")},
+        "verdict": "", "needed_test": np.nan, "needed_train": np.nan,
+        "needed_users": np.nan,
+        "refused": evaluated.refused.kind if evaluated.refused else "",
+        "warnings": " ".join(notice.kind for notice in evaluated.warnings),
+    }  # fmt: skip
+
+
+def _usable(row: Mapping, today: Mapping) -> bool:
+    """Whether the numbers of a policy, and today's, say something about which is better."""
+    warnings = row["warnings"] + today["warnings"]
+    return not (row["refused"] or today["refused"] or "mean-weight" in warnings)
+
+
+def _noticed(name: str, evaluated: evaluation.Evaluation, events: str = "clicks") -> list[str]:
+    """Notes on a policy's evaluation: why it was refused, and its warnings."""
+    notices = (evaluated.refused, *evaluated.warnings)
+    texts = {kind: words.format(events) for kind, words in WARNINGS.items()}
+    notes = [f"{name}: {texts.get(notice.kind, notice.reason)}" for notice in notices if notice]
+    mean = evaluated.diagnostics.mean_weight
+    if mean < 1 and any(notice.kind == "mean-weight" for notice in evaluated.warnings):
+        notes.append(
+            f"{name}: if propensities are right, the log cannot show the ads that it chooses in "
+            f"about {100 * (1 - mean):.2g} % of visits (deficient support): what these earn is not "
+            "known, so that there is a lower bound alone"
+        )
+    return notes

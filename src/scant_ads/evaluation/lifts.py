@@ -70,10 +70,8 @@ def of_rows(
     terms, count = terms[:, some], count[some]
     staged = intervals.in_random_order(np.r_[both.rows - count.sum(), count], random)
     stage, cell = np.nonzero(staged[:, 1:])
-    marks, prior = (
-        quotients.marks(kind, largest, both.fixed),
-        PRIOR if kind is quotients.ratio else 1.0,
-    )
+    marks = quotients.marks(kind, largest, both.fixed)
+    prior = PRIOR if kind is quotients.ratio else 1.0
     units, of_stage = staged.sum(axis=1), staged[stage, cell + 1]
     quotient = Quotient(terms[:, cell], stage, of_stage, units, corners, marks, prior=prior)
     if not both.rounded:
@@ -105,22 +103,20 @@ def of_rate(terms: intervals.Terms, exact: bool, missed: intervals.Terms | None 
     missed : the terms w (1 - r), if no largest weight is known; see
         `intervals.betting_without_range`
     """
-    if exact:
-        bound = intervals.clopper_pearson
-        lower, upper = (
-            (lambda level: float(bound(terms, level))),
-            lambda level: float(bound(terms, level, upper=True)),
-        )
-    elif missed is not None:
-        bound = intervals.betting_without_range
-        lower, upper = (
-            (lambda level: float(bound(terms, level))),
-            lambda level: 1 - float(bound(missed, level)),
-        )
-    else:
-        bound, reflected = intervals.betting, terms.reflected()
-        lower = lambda level: float(bound(terms, level))  # noqa: E731
-        upper = lambda level: terms.largest - float(bound(reflected, level))  # noqa: E731
+    reflected = terms.reflected()
+
+    def lower(level: float) -> float:
+        if exact:
+            return float(intervals.clopper_pearson(terms, level))
+        bound = intervals.betting if missed is None else intervals.betting_without_range
+        return float(bound(terms, level))
+
+    def upper(level: float) -> float:
+        if exact:
+            return float(intervals.clopper_pearson(terms, level, upper=True))
+        if missed is not None:
+            return 1 - float(intervals.betting_without_range(missed, level))
+        return terms.largest - float(intervals.betting(reflected, level))
 
     def grown(factor: float) -> Bounds:
         more = (
@@ -241,7 +237,9 @@ def lift(
     relative : whether it is relative to today's rate, else it is their difference
     """
     one_sided = (1 + level) / 2
-    value = estimate - today if not relative else estimate / today - 1 if today else np.nan
+    value = estimate - today
+    if relative:
+        value = estimate / today - 1 if today else np.nan
     return {
         "lift": value,
         "lift_low": bounds.lower(one_sided) - 1,
@@ -299,18 +297,14 @@ def _thinned(
     # of weights, then of rewards: the two change places
     for most, dropped in ((largest, BITS), (1.0, of_rewards)):
         bits = np.ascontiguousarray(first).view(np.int64) >> dropped
-        low, high = (
-            (bits << dropped).view(float),
-            np.minimum((bits + 1 << dropped).view(float), most),
-        )
+        low = (bits << dropped).view(float)
+        high = np.minimum((bits + 1 << dropped).view(float), most)
         share = np.divide(first - low, high - low, out=np.zeros(len(low)), where=high > low)
         up = random.binomial(count, share)
         # As complex numbers pairs are sorted by one, then by the other.
         pairs, count = np.r_[second, second] + 1j * np.r_[low, high], np.r_[count - up, up]
         pairs, place = np.unique(pairs[count > 0], return_inverse=True)
-        first, second, count = (
-            pairs.real,
-            pairs.imag,
-            np.bincount(place, count[count > 0]).astype(np.int64),
-        )
+        first = pairs.real
+        second = pairs.imag
+        count = np.bincount(place, count[count > 0]).astype(np.int64)
     return first, second, count

@@ -120,13 +120,9 @@ def pairs(
     def better(pair):
         def answer(confidence: float) -> str:
             one_sided, of_pair = (1 + confidence) / 2, bounds[pair][1]
-            return (
-                pair[0]
-                if of_pair.lower(one_sided) > 0
-                else pair[1]
-                if of_pair.upper(one_sided) < 0
-                else ""
-            )
+            if of_pair.lower(one_sided) > 0:
+                return pair[0]
+            return pair[1] if of_pair.upper(one_sided) < 0 else ""
 
         return answer
 

@@ -51,14 +51,10 @@ class Course:
             alike = tally.alike if key == Uniform.kind else 1
             weight, reward, count = tally.of(key)
             weight = weight if key else np.ones_like(reward)
-            rows, sums = (
-                tally.lengths.astype(float),
-                np.array(tally.segments[key], float) / SCALE / alike,
-            )
-            square, both = (
-                float(count @ (weight * reward) ** 2),
-                float(count @ (weight * reward**2)),
-            )
+            rows = tally.lengths.astype(float)
+            sums = np.array(tally.segments[key], float) / SCALE / alike
+            square = float(count @ (weight * reward) ** 2)
+            both = float(count @ (weight * reward**2))
         total = rows.sum()
         mean = sums.sum() / total
         today = mean if ad is not None else float(tally.mean(""))

@@ -247,12 +247,10 @@ class Quotient:
         It is looked for from mark to mark, then between two of them by false position (the Illinois
         rule).
         """
-        against, outside, below, previous = (
-            self.evidence(level, sign),
-            self.marks[::sign][0],
-            0.0,
-            np.nan,
-        )
+        against = self.evidence(level, sign)
+        outside = self.marks[::sign][0]
+        below = 0.0
+        previous = np.nan
         for inside in self.marks[::sign]:
             if (below := against(inside)) < 0:
                 break

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ class Evaluation:
 
     level : the confidence of each bound, interval and verdict
     about : sentences that describe the logs
-    rows : one mapping for each policy, today's first; see `advise.compare`
+    rows : one mapping for each policy, today's first; see `compare.evaluate`
     notes : sentences to read before the numbers are used
     seed : of the order of the rows for the betting bounds
     policies : the learnt policies, by name
@@ -79,19 +80,14 @@ class Evaluation:
 
         Raises
         ------
-        SettingError : no such share, another level, or other policies
+        SettingError : another level
         """
         if other.level != self.level:
             raise SettingError(
                 f"guard rail {name} was evaluated with the level {other.level}, not {self.level}"
             )
-        return replace(
-            self,
-            guards=(
-                *self.guards,
-                *guards.judged(name, share, (self.rows[0], *self.judged), other.rows),
-            ),
-        )
+        judged = guards.judged(name, share, (self.rows[0], *self.judged), other.rows)
+        return replace(self, guards=(*self.guards, *judged))
 
     def text(self) -> str:
         """The table, the verdicts and the notes as the command line prints them."""
@@ -177,10 +173,6 @@ class Evaluation:
     def whose(self) -> str:
         """Whose rate a lift is over, in words."""
         return "today's" if self.baseline == Logging.kind else f"that of {self.baseline}"
-
-    def _role(self, row: Mapping) -> str:
-        """What a policy is that is not compared."""
-        return "the baseline" if row["policy"] == self.baseline != Logging.kind else "today's"
 
     def guard_table(self) -> list[tuple[str, ...]]:
         """The guard rails as texts."""
@@ -337,37 +329,7 @@ class Evaluation:
         return plotting.intervals(self.rows, self.level, self.unit, self.baseline, axes)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        numbers = [
-            [self.unit.number(row[key]) for key in ("estimate", "low", "high")] for row in self.rows
-        ]
-        cells = [
-            (
-                row["policy"],
-                *values,
-                *self._lift(row),
-                f"{row['verdict']}{because(row)}" if row["verdict"] else self._role(row),
-            )
-            for row, values in zip(self.rows, numbers, strict=True)
-        ]
-        ends = ("from", "to", self.unit.lift_heading, "its interval")
-        head = ("policy", self.unit.heading, *ends, f"better than {self.whose}?")
-        lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
-        lines.append(
-            "<table><thead><tr>"
-            + "".join(f"<th>{escape(cell)}</th>" for cell in head)
-            + "</tr></thead><tbody>"
-        )
-        lines += [
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells
-        ]
-        lines.append(f"</tbody></table><p>Each with {text.percent(self.level)} confidence</p>")
-        if self.notes:
-            lines.append(
-                "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in self.notes) + "</ul>"
-            )
-        return "".join(lines)
+        return f"<pre>{escape(str(self))}</pre>"
 
     def write(self, path) -> None:
         """Write everything as JSON if the name ends in .json; else write the rows as CSV."""

@@ -7,6 +7,8 @@ from pathlib import Path
 from shlex import quote
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from scant import files
 from scant.data import logs
@@ -92,14 +94,6 @@ def apply(
     progress : called with a sentence on each step that begins
     eligible : the column of lists of eligible ads; the one that the policy was learnt with, if
         there was one, unless said
-
-    Raises
-    ------
-    DataError : a file that cannot be read, a feature that is missing, a cell that is not a number,
-        or a column to keep of a type that the target cannot hold; a visit of whose eligible ads the
-        policy knows none; nothing is written then
-    SettingError : an epsilon out of range, a column to keep that is not there, or whose name
-        another one has, or a target that is the file of visits, or of the policy
     """
     files.check_outputs([target], [path, *policy.inputs])
     if clashing := [name for name in keep if name in CHOSEN or keep.count(name) > 1]:
@@ -111,11 +105,9 @@ def apply(
     if not 0 <= epsilon <= 1:
         raise SettingError(f"epsilon is {epsilon}; a probability is from 0 to 1")
     random, counts, rows = generator(seed, "advice", "apply"), np.zeros(len(policy.actions), int), 0
-    names, texts, lists = (
-        policy.learnt.encoder.names,
-        policy.learnt.encoder.texts,
-        eligible or policy.learnt.lists,
-    )
+    names = policy.learnt.encoder.names
+    texts = policy.learnt.encoder.texts
+    lists = eligible or policy.learnt.lists
     # lists are one more column of texts
     read = ((*names, lists), (*texts, lists)) if lists else (names, texts)
     metadata = {
@@ -165,8 +157,6 @@ class _Writer:
     def write(
         self, kept, action: np.ndarray, propensity: np.ndarray, actions: tuple[str, ...]
     ) -> None:
-        import pyarrow as pa
-
         ads = pa.DictionaryArray.from_arrays(pa.array(action), pa.array(list(actions))).cast(
             pa.string()
         )
@@ -184,9 +174,7 @@ class _Writer:
 
     def _begin(self, schema) -> None:
         """Open the file for tables of this schema."""
-        import pyarrow as pa
         from pyarrow import csv
-        from pyarrow import parquet as pq
 
         # of views of texts, Arrow's writer of CSV knows nothing
         plain = [

@@ -48,18 +48,12 @@ class Encoder:
         done.
 
         visits : a log whose features have these names, in this order
-
-        Raises
-        ------
-        DataError : a feature is text in one of the logs, and numbers in the other
         """
         if odd := sorted(self.texts.keys() ^ visits.categories.keys()):
             kinds = ("text", "numbers") if odd[0] in visits.categories else ("numbers", "text")
             reason = f"feature {odd[0]!r} is {kinds[0]} here, and {kinds[1]} in the training log"
             raise DataError(
-                where,
-                reason,
-                advice=f"Take it as text in both with --categorical {quote(odd[0])}",
+                where, reason, advice=f"Take it as text in both with --categorical {quote(odd[0])}"
             )
         features = visits.features
         if self.texts or len(self.lacking) or np.isnan(features).any():
@@ -80,12 +74,7 @@ class Encoder:
 
 
 def fit(visits: Visits) -> Encoder:
-    """Learn from a training log how to encode features, by scikit-learn's imputer and encoder.
-
-    Raises
-    ------
-    DataError : the log has no features
-    """
+    """Learn from a training log how to encode features, by scikit-learn's imputer and encoder."""
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import OneHotEncoder
 

@@ -5,15 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from scant.ads import run
-from scant.bandits import policies, scorers
-from scant.bandits.learners import KINDS, LAMBDAS
-from scant.bandits.selection import information_gain
+from scant.bandits import policies
+from scant.bandits.learners import KINDS
 from scant.data import logs
-from scant.data.logs import Log
 from scant.errors import SettingError
 from scant.randomness import generator
 from scant_ads.policies.encoding import Encoder
-from scant_ads.progress import silent
 from scant_ads.reading.visits import Visits
 
 LEARNT = tuple(kind for kind, learner in KINDS.items() if learner.learns)
@@ -44,12 +41,7 @@ class Learnt:
         return self.fitted.model.actions
 
     def choice(self, visits: Visits, epsilon: float = 0.0) -> policies.Choice:
-        """The policy on the contexts of a log.
-
-        Raises
-        ------
-        DataError : the log has other features than the training log
-        """
+        """The policy on the contexts of a log."""
         visits = logs.align_features(visits, self.encoder.names)
         return self.fitted.choice(
             self.encoder.transform(visits).features, epsilon, self.eligible(visits)
@@ -68,54 +60,6 @@ class Learnt:
                 for ad in self.actions
             ]
         )
-
-
-def fit(
-    kind: str | type,
-    log: Log,
-    settings: scorers.Settings | None = None,
-    lambdas=LAMBDAS,
-    validation: float = 0.2,
-    threshold: str = "f1",
-    select: float = 1.0,
-    seed: int = 0,
-    progress=silent,
-) -> run.Fit:
-    """Choose lambda on a validation part of a log, then fit a model to the whole log.
-
-    Features are selected by what they tell of clicks; of other rewards, by what they tell of
-    rewards above the mean.
-
-    Parameters
-    ----------
-    kind : one of `LEARNT`, or a class of `learners.of_model`
-    log : the training log, its features encoded
-    settings, lambdas, validation, threshold, select : see `run.fits`
-    seed : the seed of the fit
-    progress : called with a sentence on each step that begins
-
-    Raises
-    ------
-    SettingError, DataError : invalid settings, or a log that cannot be learnt from
-    """
-    settings, random = (
-        settings or scorers.Settings(options=FOREST, passes=PASSES),
-        generator(seed, "advice"),
-    )
-    gains = information_gain(log.features, log.reward > log.reward.mean()) if select < 1 else None
-    return run.fits(
-        kind,
-        log,
-        random,
-        settings,
-        lambdas,
-        "held-out",
-        validation,
-        threshold,
-        select,
-        progress,
-        gains,
-    )[-1]
 
 
 def probability(choice: policies.Choice, action: np.ndarray) -> np.ndarray:
@@ -145,10 +89,6 @@ def split(
     together : of the rows, such as users, or ids of requests; rows that are equal in it are in one
         part. Without times this share of its values is drawn; by time, all rows of a value train of
         which one does
-
-    Raises
-    ------
-    SettingError : a share that leaves one part without rows
     """
     if together is not None and times is None:
         values, code = np.unique(together, return_inverse=True)

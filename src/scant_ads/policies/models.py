@@ -20,13 +20,7 @@ def is_named(text: str) -> bool:
 
 
 def made(text: str):
-    """Make the model, not yet fitted, that a text names. Its module may be in the working folder.
-
-    Raises
-    ------
-    SettingError : there is no such class, it cannot have these settings, or it is neither
-        classifier nor regressor
-    """
+    """Make the model, not fitted, that a text names; its module may be in the working folder."""
     named, equals, written = text.partition("=")
     settings = _settings(named, written) if equals else {}
     model_class = _class(named)

@@ -2,16 +2,19 @@
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 
 from scant import files
+from scant.ads import run
 from scant.bandits import learners, scorers
 from scant.bandits.learners import LAMBDAS
 from scant.bandits.policies import THRESHOLDS, Choice
+from scant.bandits.selection import information_gain
 from scant.data import logs
 from scant.errors import SettingError, unknown
+from scant.randomness import generator
 from scant_ads.policies import encoding, learning, saving
 from scant_ads.policies.learning import FOREST, LEARNT, PASSES
 from scant_ads.progress import silent
@@ -28,6 +31,7 @@ KINDS = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class Policy:
     """A policy that is learnt from a log: it shows each visitor the ad with the largest score.
 
@@ -62,46 +66,23 @@ class Policy:
     inputs : the files that it was learnt or loaded from, which `save` does not overwrite
     """
 
-    def __init__(
-        self,
-        kind="auc-ranker",
-        *,
-        epsilon: float = 0.0,
-        lambdas=LAMBDAS,
-        validation: float = 0.2,
-        threshold: str = "f1",
-        select: float = 1.0,
-        standardise: bool = True,
-        undersample: int | None = None,
-        steps: int | None = None,
-        pair_loss: str = "logistic",
-        trees: int = FOREST["trees"],
-        tree_rows: int | None = FOREST["tree_rows"],
-        leaf: int = FOREST["leaf"],
-        seed: int = 0,
-    ):
-        self.kind, self.epsilon, self.lambdas, self.validation, self.threshold = (
-            kind,
-            epsilon,
-            lambdas,
-            validation,
-            threshold,
-        )
-        self.select, self.standardise, self.undersample, self.steps = (
-            select,
-            standardise,
-            undersample,
-            steps,
-        )
-        self.pair_loss, self.trees, self.tree_rows, self.leaf, self.seed = (
-            pair_loss,
-            trees,
-            tree_rows,
-            leaf,
-            seed,
-        )
-        self.learnt: learning.Learnt | None = None
-        self.inputs: tuple = ()
+    kind: object = "auc-ranker"
+    _: KW_ONLY
+    epsilon: float = 0.0
+    lambdas: Iterable[float] = LAMBDAS
+    validation: float = 0.2
+    threshold: str = "f1"
+    select: float = 1.0
+    standardise: bool = True
+    undersample: int | None = None
+    steps: int | None = None
+    pair_loss: str = "logistic"
+    trees: int = FOREST["trees"]
+    tree_rows: int | None = FOREST["tree_rows"]
+    leaf: int = FOREST["leaf"]
+    seed: int = 0
+    learnt: learning.Learnt | None = field(default=None, init=False)
+    inputs: tuple = field(default=(), init=False)
 
     # --- settings
 
@@ -204,18 +185,23 @@ class Policy:
         if encoded is None:
             encoder = encoding.fit(train)
             encoded = encoder, encoder.transform(train)
-        fitted = learning.fit(
+        encoder, log = encoded
+        gains = None
+        if self.select < 1:  # of rewards that are no clicks, by what tells those above the mean
+            gains = information_gain(log.features, log.reward > log.reward.mean())
+        *_, fitted = run.fits(
             kind,
-            encoded[1],
+            log,
+            generator(self.seed, "advice"),
             settings,
             tuple(self.lambdas),
-            self.validation,
-            self.threshold,
-            self.select,
-            self.seed,
-            progress,
+            validation=self.validation,
+            threshold=self.threshold,
+            select=self.select,
+            progress=progress,
+            gains=gains,
         )
-        return learning.Learnt(encoded[0], fitted, train.lists)
+        return learning.Learnt(encoder, fitted, train.lists)
 
     def _check_kinds(self) -> None:
         """Raise a SettingError for a setting that is a text, say, where a number is needed."""
@@ -308,9 +294,8 @@ class Policy:
         return np.stack([choice.probability(column) for column in ads.T], axis=1)
 
     def score(self, log, y=None) -> float:
-        """The importance-weighted click rate on a log (eq.
-
-        5.4 of the thesis); see `evaluate` for what it is worth.
+        """The importance-weighted click rate on a log (thesis, equation 5.4); `evaluate` says what
+        it is worth.
         """
         test = visits_of(log)
         probability = learning.probability(self.choice(test), self.numbered(test))

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from scant import files
 from scant.ads import run
@@ -49,15 +50,7 @@ LINEAR = ("logistic", "auc-ranker")  # kinds whose scorers are weights and an in
 
 
 def save(policy, path) -> None:
-    """Write a fitted policy as an Arrow file, whole or not at all.
-
-    Raises
-    ------
-    SettingError : nothing has been learnt yet; or the policy scores by a model of the user's own,
-        whose state only pickle could hold
-    """
-    import pyarrow as pa
-
+    """Write a fitted policy as an Arrow file, whole or not at all."""
     check_kind(policy)
     learnt = policy._required()
     fit, encoder = learnt.fitted, learnt.encoder
@@ -106,19 +99,13 @@ def check_kind(policy) -> None:
     if not isinstance(policy.kind, str):
         raise SettingError(
             f"a policy that scores by {policy.name} cannot be saved: a file of it would have to "
-            "hold code, as pickle "
-            f"does, which runs when it is loaded. Use one of {', '.join(learning.LEARNT)}, or keep "
-            "the model by its own means"
+            "hold code, as pickle does, which runs when it is loaded. Use one of "
+            f"{', '.join(learning.LEARNT)}, or keep the model by its own means"
         )
 
 
 def load(path) -> tuple[dict, learning.Learnt]:
-    """Read the policy that `save` wrote: its settings, and what it has learnt.
-
-    Raises
-    ------
-    DataError : there is no such file, it is damaged, or it is no saved policy
-    """
+    """Read the policy that `save` wrote: its settings, and what it has learnt."""
     if not Path(path).is_file():
         raise DataError(path, "there is no such file")
     with files.foreign(path, "saved policy", "Learn it again, by `scant ads fit`"):
@@ -130,8 +117,6 @@ def _read(path) -> tuple[dict[str, np.ndarray], dict]:
     """The arrays of a saved policy by name, and what its metadata say; a ValueError for another
     file.
     """
-    import pyarrow as pa
-
     files.check_seal(path)
     with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
         described = files.metadata_of(reader.schema)
@@ -317,10 +302,8 @@ def _restored(
             if kind == "forest":
                 ad_scorers[ad].forest = parts[ad]
             else:
-                ad_scorers[ad].weights, ad_scorers[ad].intercept = (
-                    weights[ad],
-                    float(intercepts[ad]),
-                )
+                ad_scorers[ad].weights = weights[ad]
+                ad_scorers[ad].intercept = float(intercepts[ad])
         return replace(model, scorers=tuple(ad_scorers))
     whole = made()
     if kind == "cost-sensitive-oaa":
@@ -353,10 +336,8 @@ def _forests(arrays: dict[str, np.ndarray], ads: int, d: int) -> list[Trees]:
     for name in TREES:
         _sized(arrays[name], (tree_ends if name == "roots" else node_ends)[-1])
     for ad in range(ads):
-        of_nodes, of_trees = (
-            slice(node_ends[ad] - nodes[ad], node_ends[ad]),
-            slice(tree_ends[ad] - trees[ad], tree_ends[ad]),
-        )
+        of_nodes = slice(node_ends[ad] - nodes[ad], node_ends[ad])
+        of_trees = slice(tree_ends[ad] - trees[ad], tree_ends[ad])
         parts = {name: arrays[name][of_trees if name == "roots" else of_nodes] for name in TREES}
         _index(parts["roots"], max(nodes[ad], 1)), _index(parts["feature"], max(d, 1))
         node = np.arange(nodes[ad])

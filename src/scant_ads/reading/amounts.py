@@ -35,15 +35,15 @@ class Units:
     """What a log's propensities and rewards are written as.
 
     propensities : "percent", or "log" for natural logarithms; None for probabilities
-    rewards : "costs" for rewards times -1, as from Vowpal Wabbit, or "losses" for 1 minus the
-        reward; None for rewards
+    rewards : "costs" for rewards times -1, or "losses" for 1 minus the reward; None for rewards, or
+        for costs in Vowpal Wabbit's forms
     reward_max, reward_min : the largest and the least reward possible, which become 1 and 0
     reward_unit : what rewards are counted in, such as EUR; "" for clicks, or shares of the largest
     propensity : the split of a log that has no propensities: with which probability chance showed
         each ad, by its id, or one for all ads; "uniform" for one that shows all ads of a list
         alike; None for a log that has them
-    less : whether less is better, so that rewards are minus what is written; None where nobody has
-        said
+    less : whether less is better, so that rewards are minus what is written; None where it is asked
+        if the name of the column is one of costs
 
     Raises
     ------
@@ -225,10 +225,8 @@ def alike(propensity: float, ads: int) -> int | None:
     whole = round(1 / propensity)
     if abs(whole * propensity - 1) > 1e-12:
         half = rounding(propensity)
-        fewest, most = (
-            math.ceil(1 / (propensity + half) - 1e-9),
-            math.floor(1 / max(propensity - half, 1e-300) + 1e-9),
-        )
+        fewest = math.ceil(1 / (propensity + half) - 1e-9)
+        most = math.floor(1 / max(propensity - half, 1e-300) + 1e-9)
         if fewest <= ads <= most:
             whole = ads
         else:

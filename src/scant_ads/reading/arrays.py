@@ -5,6 +5,8 @@ distinct values.
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute, types
 
 from scant.data import logs
 
@@ -15,9 +17,6 @@ MISSING = frozenset(
 
 def plain(column):
     """An Arrow column as one array, of values, or of a dictionary of texts."""
-    import pyarrow as pa
-    from pyarrow import types
-
     if types.is_string_view(column.type):  # as polars has it, for which Arrow lacks functions
         column = column.cast(pa.string())
     if not types.is_dictionary(column.type):
@@ -32,31 +31,23 @@ def plain(column):
 
 def decoded(column):
     """An Arrow column as one array of values."""
-    from pyarrow import types
-
     column = plain(column)
     return column.dictionary_decode() if types.is_dictionary(column.type) else column
 
 
 def _of_values(column_type):
     """The Arrow type of what a column holds, which a dictionary may encode."""
-    from pyarrow import types
-
     return column_type.value_type if types.is_dictionary(column_type) else column_type
 
 
 def is_text(column_type) -> bool:
     """Whether an Arrow type is of texts."""
-    from pyarrow import types
-
     kind = _of_values(column_type)
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def is_number(column_type) -> bool:
     """Whether an Arrow type, no dictionary, is of numbers or truth values."""
-    from pyarrow import types
-
     is_real = types.is_floating(column_type) or types.is_decimal(column_type)
     return is_real or types.is_integer(column_type) or types.is_boolean(column_type)
 
@@ -65,15 +56,11 @@ def has_texts(column_type) -> bool:
     """Whether what an Arrow type holds, no dictionary, can be taken as text: numbers, truth values,
     dates and times.
     """
-    from pyarrow import types
-
     return is_text(column_type) or is_number(column_type) or types.is_temporal(column_type)
 
 
 def is_single(column_type) -> bool:
     """Whether numbers of an Arrow type are in single precision, or less."""
-    from pyarrow import types
-
     kind = _of_values(column_type)
     return types.is_float32(kind) or types.is_float16(kind)
 
@@ -82,8 +69,6 @@ def kind_of(column_type) -> str | None:
     """What a feature of an Arrow type holds: "text", "times" or "numbers"; None for a type without
     values.
     """
-    from pyarrow import types
-
     kind = _of_values(column_type)
     if is_text(kind):
         return "text"
@@ -98,9 +83,6 @@ def numeric(column):
 
     Values are None for a type that holds no numbers.
     """
-    import pyarrow as pa
-    from pyarrow import types
-
     if is_text(column.type):
         codes, texts = distinct(column)
         numbers = [as_number(text) for text in texts.to_pylist()]
@@ -137,9 +119,6 @@ def distinct(column):
     """The code of each row, int64 (rows), -1 where a value is missing; and the distinct values, an
     Arrow array.
     """
-    import pyarrow as pa
-    from pyarrow import types
-
     coded = column if types.is_dictionary(column.type) else column.dictionary_encode()
     codes = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
     values = coded.dictionary
@@ -188,7 +167,5 @@ def _value(text: str) -> str:
 
 def numbers_rows(column) -> bool:
     """Whether an Arrow column has whole numbers that are all different, as an index has."""
-    from pyarrow import compute, types
-
     whole = types.is_integer(column.type) and not column.null_count
     return whole and compute.count_distinct(column).as_py() == len(column)

@@ -1,59 +1,51 @@
-"""Visits that no ad was chosen for yet, read from a file batch by batch."""
+"""Visits that no ad was chosen for yet."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import types
 
 from scant import files
 from scant.data import logs
 from scant.errors import DataError, SettingError, nearest, short, unknown
-from scant_ads.reading import arrays, formats, layout, nested, wabbit
+from scant_ads.reading import arrays, formats, layout, nested
 from scant_ads.reading.visits import ELIGIBLE, KEY, Visits
 
 
 def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> Iterator:
     """Visits in a file, as Arrow tables of at most `rows` rows, one after the other.
 
-    Of parquet and Arrow all of a file's columns that are asked for are read; in text, cells are
-    read as numbers or texts as the features ask for. A feature `COLUMN.KEY` may be in a column of
-    JSON objects, or of structs.
+    The file is read as a log is, cells of text as the features ask for; see `formats.opened`. A
+    feature `COLUMN.KEY` may be in a column of JSON objects, or of structs.
 
     Parameters
     ----------
     path : CSV, which may be packed, parquet or Arrow
     names, texts : the features, and which of them are text
     keep : other columns
-
-    Raises
-    ------
-    DataError : there is no such file, it cannot be read, lacks a feature, or has no rows
-    SettingError : a column to keep is not there
     """
-    first, empty = formats.first_bytes(path), True
-    if first.startswith(logs.MAGIC):
-        parts = _parquet_batches(path, names, keep, rows)
-    elif first.startswith(formats.ARROW):
-        parts = _arrow_batches(path, names, keep, rows)
-    else:
-        parts = _csv_batches(path, names, texts, keep)
-    with files.foreign(path, "readable file of visits"):
-        for table in parts:
-            empty = empty and not table.num_rows
-            if table.num_rows:
-                # what others keep there, such as pandas, need not be so
-                yield table.replace_schema_metadata()
-    if empty:
+    renaming = formats.Renaming(path, {}, frozenset())
+    table, form, _, problems = formats.opened(path, renaming, {*texts, *keep}, named=names)
+    if table is None:
+        advice = (
+            "Write CSV or parquet, with a column for each feature, or the contexts as a column "
+            "c of JSON"
+        )
+        raise DataError(path, f"it is {form}, of which logs can be read", advice=advice)
+    for problem in problems:
+        if problem.severity == "error":
+            raise DataError(path, problem.reason, advice=problem.mend)
+    if not table.num_rows:
         raise DataError(path, "it has no rows")
+    # what others keep in the metadata, such as pandas, need not be so
+    table = table.select(_chosen(path, table.column_names, names, keep)).replace_schema_metadata()
+    for start in range(0, table.num_rows, rows):
+        yield table.slice(start, rows)
 
 
 def _chosen(path, columns, names, keep) -> list[str]:
-    """Those of a file's columns that are features or to be kept, or one-hot encoded.
-
-    Raises
-    ------
-    DataError, SettingError : one that is absent, or there twice
-    """
+    """Those of a file's columns that are features or to be kept, or one-hot encoded."""
     _absent(columns, names, path)
     if lacking := [name for name in keep if name not in columns]:
         raise SettingError(f"{path}: {unknown('column', lacking[0], columns)}")
@@ -61,95 +53,6 @@ def _chosen(path, columns, names, keep) -> list[str]:
         raise SettingError(f"{path}: two columns are called {twice[0]!r}. Rename one of them")
     wanted = {*names, *keep, *_holders(columns, names)}
     return [name for name in columns if name in wanted or "=" in name]
-
-
-def _parquet_batches(path, names, keep, rows: int):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        columns = _chosen(path, file.schema_arrow.names, names, keep)
-        for batch in files.batches(file, rows, columns=columns):
-            yield pa.Table.from_batches([batch])
-
-
-def _arrow_batches(path, names, keep, rows: int):
-    import pyarrow as pa
-
-    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
-        for number in range(reader.num_record_batches):
-            batch = reader.get_batch(number)
-            batch.validate(full=True)
-            table = formats.named(pa.Table.from_batches([batch]))
-            table = table.select(_chosen(path, table.column_names, names, keep))
-            for start in range(0, table.num_rows, rows):
-                yield table.slice(start, rows)
-
-
-def _csv_batches(path, names, texts, keep):
-    import pyarrow as pa
-    from pyarrow import csv
-
-    with formats.Unpacked(path) as stream:
-        head = stream.first_lines()
-    if kind := wabbit.kind(path, head):
-        advice = (
-            "Write CSV or parquet, with a column for each feature, or the contexts as a "
-            "column c of JSON"
-        )
-        raise DataError(path, f"it is {kind}, of which logs can be read", advice=advice)
-    header, delimiter, comma = formats.sniffed(path, head)
-    columns = formats.roles(path, header, {})
-    wanted = _chosen(path, columns, names, keep)
-    texts = {*texts, *_holders(columns, names)}
-    numeric = [name for name in wanted if name not in texts and name not in keep]
-    decimals = {"decimal_point": "," if comma else "."}
-    reading = csv.ReadOptions(
-        use_threads=False, block_size=formats.BLOCK, column_names=columns, skip_rows=1
-    )
-    parsing = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    kinds = dict.fromkeys(numeric, pa.float64())
-    with suppress(pa.ArrowInvalid):  # truth values and times, as the first lines have them
-        lines = head[: head.rfind(b"\n") + 1]
-        guess = csv.ConvertOptions(
-            include_columns=numeric, null_values=sorted(arrays.MISSING), **decimals
-        )
-        sample = csv.read_csv(
-            pa.BufferReader(lines),
-            csv.ReadOptions(column_names=columns, skip_rows=1),
-            parsing,
-            guess,
-        )
-        kinds |= {
-            field.name: field.type
-            for field in sample.schema
-            if pa.types.is_boolean(field.type) or pa.types.is_temporal(field.type)
-        }
-    options = csv.ConvertOptions(
-        column_types=kinds
-        | dict.fromkeys((*(name for name in texts if name in columns), *keep), pa.string()),
-        include_columns=wanted,
-        null_values=sorted(arrays.MISSING),
-        strings_can_be_null=False,
-        **decimals,
-    )
-    rows = 0
-    with formats.Unpacked(path) as stream:
-        try:
-            with csv.open_csv(stream, reading, parsing, options) as reader:
-                for batch in reader:
-                    rows += batch.num_rows
-                    yield pa.Table.from_batches([batch])
-            # a text of several lines, or one whose quotation mark was left open
-            if stream.ends > rows + 1:
-                formats.refuse_unclosed(path, delimiter)
-            if stream.last != b"\n":
-                raise DataError(path, formats.CUT[0], advice=formats.CUT[1])
-        except pa.ArrowInvalid as error:
-            formats.refuse_unclosed(path, delimiter)
-            advice = "Empty cells that are no numbers; quote texts with the delimiter in them"
-            reason = f"not readable as visits ({formats.said(error)})"
-            raise DataError(path, reason, advice=advice) from None
 
 
 def _coded(name: str, column, where) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -180,11 +83,6 @@ def contexts(
     texts : the names of the columns that are text
     where, first : what messages call the table, and how many rows came before its first one
     lists : the column of lists of eligible ads, which may be in one of objects, too; "" for none
-
-    Raises
-    ------
-    DataError : a feature is not there, or has a value that is not a number; lists are not there, or
-        are none
     """
     table = _taken_apart(table, names, texts, where, first, lists)
     actions, eligible = _eligible(table, where, first, lists) if lists else ((), None)
@@ -239,8 +137,6 @@ def contexts(
 
 def _eligible(table, where, first: int, lists: str) -> tuple[tuple[str, ...], np.ndarray]:
     """The ads in lists, and which of them each row has, bool (rows x ads)."""
-    import pyarrow as pa
-
     if lists not in table.column_names:
         advice = (
             "The policy chooses among each visit's own: --eligible COLUMN says which column "
@@ -272,9 +168,6 @@ def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists:
     """An Arrow table of visits with a column for each feature that is in a column of objects; see
     `contexts`.
     """
-    import pyarrow as pa
-    from pyarrow import types
-
     whole, table = table, nested.unstructured(table, kept=[lists]).table
     plan = nested.Plan(where)
     for column, features in _holders(
@@ -311,10 +204,6 @@ def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists:
 def _absent(columns, names: tuple[str, ...], where) -> list[str]:
     """The one-hot columns among the features `names` that are absent, though others of their
     variables are there.
-
-    Raises
-    ------
-    DataError : another feature is absent, or there twice
     """
     features = {*names}
     if twice := [name for name in logs.repeated(columns) if name in features or "=" in name]:
@@ -338,8 +227,6 @@ def _absent(columns, names: tuple[str, ...], where) -> list[str]:
 
 def _feature_numbers(column):
     """As `arrays.numeric`, for features: times are days since 1970."""
-    from pyarrow import types
-
     if types.is_timestamp(column.type) or types.is_date(column.type):
         return arrays.days(column), None
     return arrays.numeric(column)

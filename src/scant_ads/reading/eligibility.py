@@ -11,28 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from pyarrow import types
 
 from scant_ads.reading.literals import literal
+from scant_ads.reading.names import word_set
 
-NAMES = (
-    "eligible",
-    "eligible_ads",
-    "eligible_actions",
-    "eligible_items",
-    "eligible_arms",
-    "candidates",
-    "candidate_ads",
-    "candidate_actions",
-    "candidate_items",
-    "available",
-    "available_ads",
-    "available_actions",
-    "available_items",
-    "available_arms",
-    "allowed_actions",
-    "valid_actions",
-    "action_set",
-    "actions",
+NAMES = word_set(
+    "eligible eligible_ads eligible_actions eligible_items eligible_arms candidates candidate_ads "
+    "candidate_actions candidate_items available available_ads available_actions available_items "
+    "available_arms allowed_actions valid_actions action_set actions"
 )
 MARKS = "|;,"  # between the ads of a text
 BRACKETS = ("[]", "()", "{}")  # around them
@@ -42,8 +29,6 @@ SAID = ", eligible ads by {!r}"  # what the form of a file says of a column that
 
 def is_list(kind) -> bool:
     """Whether an Arrow type is of lists."""
-    from pyarrow import types
-
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
 

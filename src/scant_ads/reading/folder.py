@@ -9,6 +9,8 @@ from shlex import quote
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from scant import files
 from scant.data import logs
@@ -40,12 +42,6 @@ class Folder:
     files, counts : the parts, in order, and their rows
     left_out : files that are no parts; see `files.parts`
     types : by column, named by its role, its Arrow type, unless that has no values
-
-    Raises
-    ------
-    DataError : a folder without parquet files, with one that is there twice, or with fewer than two
-        rows; a damaged file, or one with other columns, or with other kinds of features
-    SettingError : a column of `columns` that a file lacks
     """
 
     def __init__(
@@ -56,14 +52,10 @@ class Folder:
         categorical=(),
         units: Units = NO_UNITS,
     ):
-        import pyarrow.parquet as pq
-
-        self.path, self.renamed, self.ignore, self.categorical = (
-            Path(folder),
-            dict(columns or {}),
-            ignore,
-            categorical,
-        )
+        self.path = Path(folder)
+        self.renamed = dict(columns or {})
+        self.ignore = ignore
+        self.categorical = categorical
         self.units, self.parts, self.inside, self.lists = units, None, {}, ""
         self.files, self.left_out = files.parts(folder)
         self.counts, self.types, variables, where = [], {}, None, {}
@@ -109,8 +101,6 @@ class Folder:
         """Take a column of the first file as that of eligible ads, if it looks like one; see
         `eligibility.usual`.
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
 
         def head(name_or_role: str):
             """The first rows of a column; None if the file lacks it."""
@@ -180,10 +170,8 @@ class Folder:
                 if self.units.propensity is None
                 else columns.stated(action, actions, None)
             )
-            first, ads = (
-                values[:1] if first is None and values is not None else first,
-                ads | {*actions},
-            )
+            first = values[:1] if first is None and values is not None else first
+            ads = ads | {*actions}
             if (
                 values is None
                 or (values != first).any()
@@ -229,7 +217,7 @@ class Folder:
                 "Parts end in .parquet, and neither their names nor those of their folders "
                 "begin with '.' or '_': rename what is one, or write it so"
             )
-            problems.append(Problem("left-out", "warning", reason, mend))
+            problems.append(Problem("left-out", reason, mend))
         return problems + self._head.problems
 
     @cached_property
@@ -237,8 +225,6 @@ class Folder:
         """The features that have a value in some row, and the problems of the log, by its first
         rows.
         """
-        import pyarrow as pa
-
         names = [
             name
             for name in filter(is_feature, self.types)
@@ -261,8 +247,6 @@ class Folder:
         """What becomes of columns of objects, by the first rows of columns of text, which alone may
         hold some.
         """
-        import pyarrow as pa
-
         plan = nested.Plan(self.path, frozenset(self.ignore), self.inside, self.parts)
         texts = [
             name
@@ -278,8 +262,6 @@ class Folder:
 
     def _first_rows(self, names: list[str]):
         """Some columns of the first rows, an Arrow table."""
-        import pyarrow as pa
-
         tables, rows = [], 0
         for table, *_ in self._tables(layout.HEAD, names=names):
             tables.append(table)
@@ -315,9 +297,6 @@ class Folder:
         """Arrow tables of all columns, or some; their file, and the indices of the first row in it
         and in the log.
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         start, wanted = 0, [name for name in self.types if names is None or name in names]
         for path, count in zip(self.files, self.counts, strict=True):
             first_row = 0
@@ -349,8 +328,6 @@ class Folder:
         """A column of a batch, a feature in its type for all parts; 0 for a category that this part
         lacks.
         """
-        import pyarrow as pa
-
         if column is None:
             column = pa.array(np.zeros(batch.num_rows))
         kept = (
@@ -363,8 +340,6 @@ class Folder:
 
 def _as_text(column):
     """A column of ads, or of lists of them, as text."""
-    import pyarrow as pa
-
     if not pa.types.is_nested(column.type):
         return column.cast(pa.string())
     return pa.array(
@@ -376,8 +351,6 @@ def _common(first, second):
     """The Arrow type for columns of two types that hold the same kind of feature, or are both taken
     as text.
     """
-    import pyarrow as pa
-
     if first == second or pa.types.is_null(second) or pa.types.is_nested(first):
         return first
     if pa.types.is_null(first) or pa.types.is_nested(second):

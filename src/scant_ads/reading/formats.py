@@ -12,6 +12,7 @@ from pathlib import Path
 from shlex import quote
 
 import numpy as np
+import pyarrow as pa
 
 from scant import files
 from scant.data import logs
@@ -67,8 +68,7 @@ def read(
         thousandths, millionths, billionths of seconds, since 1970
     position : optional; a whole number
     propensity:ACTION : optional, one column for each ad that occurs; the full distribution, which
-    has to sum to 1 and
-        to agree with `propensity` (each within 1e-4, which allows for rounding)
+        has to sum to 1 and to agree with `propensity` (within `logs.SLACK`, as rounding may be off)
     policy:NAME : the probability that one of the user's own policies gives to the ad shown
     id, user : optional, and only where `columns` says which they are; the visit, and who it was.
         Numbers or text
@@ -92,66 +92,62 @@ def read(
         Vowpal Wabbit
     whole : whether something else, such as a checksum, tells that a text is whole whose last line
         does not end
+    """
+    renaming = Renaming(path, columns or {}, frozenset(ignore))
+    table, form, lines, problems = opened(path, renaming, categorical, whole)
+    if table is None:
+        return _of_wabbit(path, form, renaming, categorical, units, study, whole)
+    if files.metadata_of(table.schema).get("kind") == logs.KIND:
+        return _of_a_study(path, renaming)
+    return _read(path, (table, form, lines, problems), renaming, categorical, units, study)
 
-    Raises
-    ------
-    DataError : there is no such file, or its columns cannot be read at all. All other defects are
-        `problems`
-    SettingError : an unknown role; a column of `columns` that is not there, or is used twice
+
+def opened(path, renaming: "Renaming", categorical=(), whole: bool = False, named=()) -> tuple:
+    """The table of a file, an Arrow table, or None for a log of Vowpal Wabbit's; its form in words;
+    the line of each row, None where rows have none; and the problems of its lines.
+
+    categorical, whole : see `read`
+    named : columns that may be called by numbers
     """
     first = first_bytes(path)
     for magic, (what, advice) in OTHERS.items():
         if first.startswith(magic):
             raise DataError(path, f"the file is {what}", advice=advice)
-    renaming = Renaming(path, columns or {}, frozenset(ignore))
     if first.startswith(logs.MAGIC):
-        table, form, lines, problems = _parquet(path), "parquet", None, []
-        if files.metadata_of(table.schema).get("kind") == logs.KIND:
-            return _of_a_study(path, renaming)
-    elif first.startswith(ARROW):
-        table, form, lines, problems = _arrow(path), "Arrow", None, []
-    else:
-        with Unpacked(path) as stream:
-            head = stream.first_lines()
-        kind = wabbit.kind(path, head)
-        if kind:
-            return _of_wabbit(path, kind, renaming, categorical, units, study, whole)
-        table, form, lines, problems = _csv(path, head, renaming, whole, categorical)
-    if not study:
-        return _read(path, form, table, lines, problems, renaming, categorical, units)
-    table = table if lines is not None else renaming.applied(table)
-    table = table.select(
-        [name for name in table.column_names if not name.startswith((logs.POLICY, KEY))]
-    )
-    return layout.Columns(
-        path,
-        form,
-        table,
-        columns=renaming.header,
-        lines=lines,
-        problems=problems,
-        categorical=frozenset(categorical),
-        units=units,
-    ).reading()
+        return _parquet(path), "parquet", None, []
+    if first.startswith(ARROW):
+        return _arrow(path), "Arrow", None, []
+    with Unpacked(path) as stream:
+        head = stream.first_lines()
+    if kind := wabbit.kind(path, head):
+        return None, kind, None, []
+    return _csv(path, head, renaming, whole, categorical, named)
 
 
 def _read(
-    path, form: str, table, lines, problems, renaming: "Renaming", categorical, units: Units
+    path, content: tuple, renaming: "Renaming", categorical, units: Units, study: bool = False
 ) -> Reading:
-    """The reading of a table, whose columns have been given their roles if it has `lines`."""
+    """The reading of what `opened` gives. Columns have their roles already if there are lines."""
+    table, form, lines, problems = content
     with files.foreign(path, "readable log"):
-        parts = None
-        if lines is None:
+        plan = parts = None
+        if study:
+            table = table if lines is not None else renaming.applied(table)
+            passed = (logs.POLICY, KEY)
+            names = [name for name in table.column_names if not name.startswith(passed)]
+            table = table.select(names)
+        elif lines is None:
             parts = nested.unstructured(table, renaming.ignore, renaming.columns.values())
             form += renaming.find_lists(parts.table)
             table = renaming.applied(parts.table)
         elif said := renaming.find_lists(table):
             form, column = form + said, renaming.columns[ELIGIBLE]
-            table = table.rename_columns(
-                [KEY + ELIGIBLE if name == column else name for name in table.column_names]
-            )
-        plan = nested.Plan(path, renaming.ignore, renaming.inside, parts).decide(table, categorical)
-    columns = layout.Columns(
+            names = [KEY + ELIGIBLE if name == column else name for name in table.column_names]
+            table = table.rename_columns(names)
+        if not study:
+            plan = nested.Plan(path, renaming.ignore, renaming.inside, parts)
+            plan.decide(table, categorical)
+    return layout.Columns(
         path,
         form,
         table,
@@ -162,8 +158,7 @@ def _read(
         plan=plan,
         units=units,
         listing=renaming.columns.get(ELIGIBLE, ELIGIBLE),
-    )
-    return columns.reading()
+    ).reading()
 
 
 def _of_wabbit(
@@ -175,7 +170,7 @@ def _of_wabbit(
     with Unpacked(path) as stream:
         content = wabbit.read(path, kind, stream, renaming.ignore)
     if stream.last != b"\n" and not whole:
-        content.problems.append(Problem("cut", "error", *CUT))
+        content.problems.append(Problem("cut", *CUT, severity="error"))
     # then it is the id of visits, unless there is to be another or none
     if wabbit.ID not in renaming.columns.values():
         is_id = not {wabbit.ID, "id"} & {*renaming.ignore, *renaming.columns}
@@ -223,7 +218,7 @@ def read_frame(
     """
     name = "data frame"
     renaming = Renaming(name, columns or {}, frozenset(ignore))
-    return _read(name, name, table_of(frame), None, [], renaming, categorical, units)
+    return _read(name, (table_of(frame), name, None, []), renaming, categorical, units)
 
 
 def read_log(path, whole: bool = False) -> Log:
@@ -233,10 +228,6 @@ def read_log(path, whole: bool = False) -> Log:
     logs of a study may have different categories (`logs.align`).
 
     whole : see `read`
-
-    Raises
-    ------
-    DataError : with line or row, and what `read` finds wrong
     """
     reading = read(path, study=True, whole=whole)
     visits = reading.required()
@@ -276,15 +267,7 @@ def _of_a_study(path, renaming: "Renaming") -> Reading:
 
 
 def table_of(frame):
-    """A data frame of pandas, polars or Arrow as an Arrow table.
-
-    Raises
-    ------
-    DataError : no data frame, one whose columns have names that are no text, or with objects in its
-        cells
-    """
-    import pyarrow as pa
-
+    """A data frame of pandas, polars or Arrow as an Arrow table."""
     with files.foreign(
         "data frame", "data frame with columns of numbers, texts or times", "Look at its dtypes"
     ):
@@ -306,13 +289,6 @@ def table_of(frame):
         raise ValueError(f"a {type(frame).__name__} is none")
 
 
-def roles(path, header, columns: Mapping[str, str], ignore=()) -> list[str]:
-    """The names of a file's columns by their roles, "" if a column is left out; raises what `read`
-    does of them.
-    """
-    return Renaming(path, columns, frozenset(ignore)).names(header)
-
-
 class Renaming:
     """Gives columns of a file their roles, and leaves some out.
 
@@ -325,23 +301,15 @@ class Renaming:
         for role in columns:
             if role not in ROLES:
                 raise unknown("role of a column", role, ROLES)
-        self.path, self.columns, self.ignore, self.header, self.line = (
-            path,
-            dict(columns),
-            ignore,
-            (),
-            None,
-        )
+        self.path = path
+        self.columns = dict(columns)
+        self.ignore = ignore
+        self.header = ()
+        self.line = None
         self.inside: dict[str, str] = {}
 
     def names(self, header) -> list[str]:
-        """The names of the columns by their roles, "" for a column that is left out.
-
-        Raises
-        ------
-        SettingError : a column that is not there, or whose role another column has, too
-        DataError : two columns of one name
-        """
+        """The names of the columns by their roles, "" for a column that is left out."""
         self.header = tuple(header)
         roles = {}
         for role, column in self.columns.items():
@@ -420,8 +388,6 @@ def named(table):
 
 def _arrow(path):
     """The table of an Arrow file, read in parts, which are checked."""
-    import pyarrow as pa
-
     limit, parts = max(files.FREE, files.RATIO * Path(path).stat().st_size), []
     with (
         files.foreign(path, "readable Arrow file"),
@@ -438,15 +404,14 @@ def _arrow(path):
         return named(pa.Table.from_batches(parts, reader.schema))
 
 
-def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical=()):
+def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical, named):
     """The table of a CSV file, its form in words, the line of each row, and the problems of its
     lines.
     """
-    import pyarrow as pa
     from pyarrow import csv
 
     header, delimiter, comma = sniffed(path, head)
-    check_header(path, header, renaming.columns.values())
+    _check_header(path, header, [*renaming.columns.values(), *named])
     renaming.line = 1
     names = renaming.names(header)
     index = not header[0] and len(header) > 1  # whether the first column may be one
@@ -508,14 +473,14 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical=()):
             raise DataError(path, "column 1 has no name, and does not number the rows", 1, NAMELESS)
         table = table.drop_columns([places[0]])
         reason = "the first column has no name and numbers the rows: it is an index, and left out"
-        problems.append(Problem("index", "warning", reason))
+        problems.append(Problem("index", reason))
     if unequal:
         line, count = min(unequal)
         reason = f"line {line} has {count} fields, the header {len(header)}"
         mend = "Quote fields that hold the delimiter, and complete or drop lines that were cut"
-        problems.append(Problem("fields", "error", reason, mend, len(unequal)))
+        problems.append(Problem("fields", reason, mend, len(unequal), severity="error"))
     if stream.last != b"\n" and not whole:
-        problems.append(Problem("cut", "error", *CUT))
+        problems.append(Problem("cut", *CUT, severity="error"))
     form = "CSV"
     if stream.packing:
         form += f", packed with {stream.packing}"
@@ -526,7 +491,7 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical=()):
     return table, form, lines, problems
 
 
-def check_header(path, header: list[str], named) -> None:
+def _check_header(path, header: list[str], named) -> None:
     """Raise a DataError if the first line of a CSV file does not name columns: it is one column, or
     numbers, mostly or with a point.
 
@@ -556,10 +521,8 @@ def refuse_unclosed(path, delimiter: str) -> None:
     """
     apart = re.escape(delimiter)
     cell = rf'(?:"(?:[^"]|"")*+"[^{apart}]*+|[^{apart}"][^{apart}]*+|)'
-    opening, closing = (
-        re.compile(rf'(?:{cell}{apart})*+"(?:[^"]|"")*+'),
-        re.compile(rf'(?:[^"]|"")*+"({apart}|$)?'),
-    )
+    opening = re.compile(rf'(?:{cell}{apart})*+"(?:[^"]|"")*+')
+    closing = re.compile(rf'(?:[^"]|"")*+"({apart}|$)?')
     opened = None
     with Unpacked(path) as stream:
         for number, line in wabbit.lines_of(path, stream):
@@ -604,8 +567,6 @@ class Unpacked:
         self.decoder = codecs.getincrementaldecoder("utf-8")()
 
     def __enter__(self):
-        import pyarrow as pa
-
         file = pa.OSFile(str(self.path))
         self.stream = pa.CompressedInputStream(file, self.packing) if self.packing else file
         return self

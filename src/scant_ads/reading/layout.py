@@ -5,6 +5,8 @@ with its mend.
 from shlex import quote
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute, types
 
 from scant import files
 from scant.data import logs
@@ -73,17 +75,13 @@ class Columns:
         if plan:
             with files.foreign(path, "readable log"):
                 table, row_problems = plan.apply(table)
-            self.columns, self.problems = (
-                (*columns, *plan.names),
-                [*self.problems, *plan.problems, *row_problems],
-            )
+            self.columns = (*columns, *plan.names)
+            self.problems = [*self.problems, *plan.problems, *row_problems]
         self.names = table.column_names
         # columns are dropped once they are read
         self.table = {name: table.column(name) for name in self.names}
 
     def reading(self) -> Reading:
-        import pyarrow as pa
-
         if self.rows:
             with files.foreign(self.path, "readable log"):
                 other = tables.problem(self.table, self.rows)
@@ -92,7 +90,7 @@ class Columns:
             pa.default_memory_pool().release_unused()
         else:
             self.missing_columns()
-            self.add("rows", "error", "the log has no rows")
+            self.add("rows", "the log has no rows")
             visits = None
         problems = sorted(self.problems, key=lambda problem: problem.severity)  # errors first
         visits = None if any(problem.severity == "error" for problem in problems) else visits
@@ -110,15 +108,15 @@ class Columns:
     def add(
         self,
         kind: str,
-        severity: str,
         reason: str,
         mend: str = "",
         bad: np.ndarray | None = None,
         column: str = "",
+        severity: str = "error",
     ) -> None:
         """Note a problem; `bad`, bool (rows), marks the rows at fault."""
         count, row = (0, None) if bad is None else (int(np.count_nonzero(bad)), int(np.argmax(bad)))
-        self.problems.append(Problem(kind, severity, reason, mend, count, row, column))
+        self.problems.append(Problem(kind, reason, mend, count, row, column, severity=severity))
 
     def missing_columns(self) -> None:
         stated = {"propensity"} if self.units.propensity is not None else set()
@@ -134,13 +132,7 @@ class Columns:
             if role == lacking[-1] and len(options) == len(lacking) > 1:
                 mend += f". All together: {' '.join(options)}"
             listed = logs.listing(names)
-            self.add(
-                "column",
-                "error",
-                f"there is no column {role!r}; columns: {listed}",
-                mend,
-                column=role,
-            )
+            self.add("column", f"there is no column {role!r}; columns: {listed}", mend, column=role)
 
     def visits(self) -> Visits | None:
         self.missing_columns()
@@ -195,10 +187,7 @@ class Columns:
         values, texts = arrays.numeric(column)
         if values is None:
             self.add(
-                f"{name}-type",
-                "error",
-                f"column {name!r} has type {column.type}; numbers are needed",
-                mend,
+                f"{name}-type", f"column {name!r} has type {column.type}; numbers are needed", mend
             )
             return np.full(self.rows, np.nan)
         lacking = np.isnan(values)
@@ -208,27 +197,20 @@ class Columns:
             if text is None or text in arrays.MISSING:
                 self.add(
                     f"{name}-missing",
-                    "error",
                     f"{name} is missing",
                     "Fill it in, or leave the rows out",
                     lacking,
                 )
             else:
-                self.add(
-                    f"{name}-text", "error", f"{name} {short(text)} is not a number", mend, lacking
-                )
+                self.add(f"{name}-text", f"{name} {short(text)} is not a number", mend, lacking)
         return values
 
     def within(self, name: str, values, bad, reason: str, mend: str) -> None:
         if bad.any():
-            self.add(
-                f"{name}-range", "error", f"{name} {values[np.argmax(bad)]} {reason}", mend, bad
-            )
+            self.add(f"{name}-range", f"{name} {values[np.argmax(bad)]} {reason}", mend, bad)
 
     def reward(self) -> np.ndarray | None:
         """The rewards as shares of the largest; see `Units.shares`."""
-        import pyarrow as pa
-
         if "reward" not in self.table:
             return None
         currency = ""
@@ -254,13 +236,10 @@ class Columns:
         if bad.any():
             low, high = float(np.nanmin(values)), float(np.nanmax(values))
             reason, mend = self.units.refusal(float(values[np.argmax(bad)]), low, high, currency)
-            self.add("reward-range", "error", reason, mend, bad)
+            self.add("reward-range", reason, mend, bad)
         return shares
 
     def propensity(self) -> np.ndarray | None:
-        import pyarrow as pa
-        from pyarrow import compute
-
         if "propensity" not in self.table:
             return None
         texts = arrays.decoded(self.table["propensity"])
@@ -271,7 +250,6 @@ class Columns:
                 self.table.pop("propensity")
                 self.add(
                     "percent",
-                    "error",
                     "propensities are written with a percent sign",
                     "Read them with --propensities percent",
                 )
@@ -301,7 +279,7 @@ class Columns:
                 f"propensity {first:g} is not in (0, 1]; they are from {low:g} to {top:g}, which "
             )
             mend = f"Read them with --propensities {unit}"
-            self.add("percent", "error", f"{reason}looks like {words}", mend, bad)
+            self.add("percent", f"{reason}looks like {words}", mend, bad)
         elif low == top == 0:
             mend = (
                 "It is the probability of the ad shown; a logarithm of 0 says that each was certain"
@@ -345,23 +323,20 @@ class Columns:
             name for name in self.names if name == "propensity" or name.startswith(logs.FULL)
         ]:
             raise SettingError(
-                "--propensity states the split of a log without propensities, and "
-                f"{self.path} has a column {has[0]!r}: leave --propensity out, or --ignore "
-                f"{quote(has[0])}"
+                f"--propensity states the split of a log without propensities, and {self.path} has "
+                f"a column {has[0]!r}: leave --propensity out, or --ignore {quote(has[0])}"
             )
         if action is None or (action < 0).any():
             return None
         if (self.units.propensity == UNIFORM) != (eligible is not None):
             if eligible is None:
                 raise SettingError(
-                    "--propensity uniform is for visits with lists of eligible "
-                    f"ads, and {self.path} "
-                    "has none: name them by --eligible, or state a share, as 0.25"
+                    "--propensity uniform is for visits with lists of eligible ads, and "
+                    f"{self.path} has none: name them by --eligible, or state a share, as 0.25"
                 )
             raise SettingError(
-                f"{self.path} has lists of eligible ads: one split can be stated of "
-                "it, all ads of a list alike, by --propensity uniform. Else give a column of "
-                "propensities"
+                f"{self.path} has lists of eligible ads: one split can be stated of it, all ads of "
+                "a list alike, by --propensity uniform. Else give a column of propensities"
             )
         if eligible is not None:
             return 1 / np.maximum(eligible.sum(axis=1), 1)
@@ -380,7 +355,6 @@ class Columns:
             ad = actions[int(action[np.argmax(bad)])]
             self.add(
                 "split",
-                "error",
                 f"--propensity has no share for ad {short(ad)}; it has {logs.listing([*split])}",
                 "Give one for every ad of the log",
                 bad,
@@ -437,9 +411,6 @@ class Columns:
         """The hashes of the ids of visits, or users, uint64 (rows x 2); None where there are
         none.
         """
-        import pyarrow as pa
-        from pyarrow import compute, types
-
         if KEY + role not in self.table:
             return None
         column = arrays.decoded(self.table.pop(KEY + role))
@@ -453,22 +424,14 @@ class Columns:
             texts = column.cast(pa.string())
         else:
             self.add(
-                f"{role}-type",
-                "error",
-                f"the {role} has type {column.type}; numbers or text are needed",
+                f"{role}-type", f"the {role} has type {column.type}; numbers or text are needed"
             )
             return None
         absent = np.asarray(
             compute.is_in(texts, value_set=pa.array([None, *sorted(arrays.MISSING)], pa.string()))
         )
         if absent.any():
-            self.add(
-                f"{role}-missing",
-                "error",
-                f"{role} is missing",
-                f"Fill it in, or {otherwise}",
-                absent,
-            )
+            self.add(f"{role}-missing", f"{role} is missing", f"Fill it in, or {otherwise}", absent)
             return None
         return hashing.of_texts(texts.to_numpy(zero_copy_only=False))
 
@@ -487,7 +450,6 @@ class Columns:
         if (codes < 0).any():
             self.add(
                 "action-missing",
-                "error",
                 "action is missing",
                 "Fill it in, or leave the rows out",
                 codes < 0,
@@ -502,9 +464,6 @@ class Columns:
         """The ads in lists of eligible ones, and which of them each row has, bool (rows x ads);
         None without lists.
         """
-        import pyarrow as pa
-        from pyarrow import compute
-
         if KEY + ELIGIBLE not in self.table:
             return [], None
         column = self.table.pop(KEY + ELIGIBLE)
@@ -535,7 +494,7 @@ class Columns:
                 mend = (
                     'Write those that could be shown, as ["a", "b"] or a|b, or leave the rows out'
                 )
-                self.add(f"eligible-{kind}", "error", f"eligible ads {what}", mend, bad)
+                self.add(f"eligible-{kind}", f"eligible ads {what}", mend, bad)
         return ads, has
 
     def eligible(self, listed: list[str], lists: np.ndarray, action, actions) -> np.ndarray:
@@ -559,7 +518,7 @@ class Columns:
                     "If the column says "
                     f"something else, leave it out with --ignore {quote(self.listing)}"
                 )
-                self.add("eligible", "error", reason, mend, bad)
+                self.add("eligible", reason, mend, bad)
         return eligible
 
     def distribution(self, full: list[str], actions, action, propensity, eligible) -> bool | None:
@@ -568,7 +527,7 @@ class Columns:
             return None
         if absent := [name for name in actions if name not in full]:
             reason = f"there is no column {logs.FULL + absent[0]!r}"
-            self.add("column", "error", reason, "Give it for every action, or none")
+            self.add("column", reason, "Give it for every action, or none")
             return False
         total, logged = np.zeros(self.rows), np.zeros(self.rows)
         outside, strange = np.zeros(self.rows, bool), np.zeros(self.rows, bool)
@@ -601,14 +560,13 @@ class Columns:
             ),
         ):
             if bad.any():
-                self.add(kind, "error", reason.format(values[np.argmax(bad)]), "", bad)
+                self.add(kind, reason.format(values[np.argmax(bad)]), "", bad)
         return None
 
     # times
 
     def timestamp(self) -> np.ndarray:
         import pandas as pd
-        from pyarrow import types
 
         column = arrays.decoded(self.table.pop("timestamp"))
         mend = (
@@ -640,26 +598,21 @@ class Columns:
                 if text is None
                 else f"timestamp {short(str(text))} is not a time"
             )
-            self.add("timestamp", "error", reason, mend, bad)
+            self.add("timestamp", reason, mend, bad)
         return times
 
     def epoch(self, values: np.ndarray, mend: str) -> np.ndarray:
         """Times from numbers, whose unit follows from their size."""
         nothing = np.full(self.rows, np.datetime64("NaT", "us"))
         if (bad := np.isnan(values)).any():
-            self.add("timestamp", "error", "timestamp is missing", mend, bad)
+            self.add("timestamp", "timestamp is missing", mend, bad)
             return nothing
         for lowest in EPOCHS:
             if values.min() >= lowest and values.max() < 10 * lowest:
                 # The times of today are from 1e9 on in seconds: how much larger they are tells the
                 # unit.
                 return (values * (1e6 * 1e9 / lowest)).astype(np.int64).view("datetime64[us]")
-        self.add(
-            "timestamp",
-            "error",
-            "the timestamps are plain numbers, and no seconds since 1970",
-            mend,
-        )
+        self.add("timestamp", "the timestamps are plain numbers, and no seconds since 1970", mend)
         return nothing
 
     # features
@@ -683,12 +636,7 @@ class Columns:
             elif (bad := np.isinf(matrix[:, len(kept)])).any():
                 reason = f"feature {name!r} is not finite in single precision"
                 self.add(
-                    "infinite",
-                    "error",
-                    reason,
-                    "Leave the cells empty, or scale the feature",
-                    bad,
-                    name,
+                    "infinite", reason, "Leave the cells empty, or scale the feature", bad, name
                 )
             elif exact is not None:
                 hashing.add(exact, f"feature:{name}", values)
@@ -698,7 +646,7 @@ class Columns:
                 "Nothing can be learnt from it: only ads, and policies in columns of "
                 "probabilities, can be judged"
             )
-            self.add("no-features", "warning", "the log has no features", mend)
+            self.add("no-features", "the log has no features", mend, severity="warning")
         matrix = matrix if len(kept) == len(names) else matrix[:, : len(kept)].copy()
         return matrix, tuple(kept), categories, exact
 
@@ -706,14 +654,12 @@ class Columns:
         """The values of a feature, float (rows), and its texts if they are codes; None for one that
         is left out.
         """
-        from pyarrow import types
-
         if column.null_count == self.rows and name not in self.kinds:
             self.add(
                 "empty",
-                "warning",
                 f"feature {name!r} has no value in any row, and is left out",
                 column=name,
+                severity="warning",
             )
             return None, None
         if arrays.is_text(column.type) or (
@@ -730,7 +676,7 @@ class Columns:
                 mend += f", or take it as text with --categorical {quote(name)}"
             if eligibility.is_list(column.type):
                 mend += f"; if it says which ads could be shown, --eligible {quote(name)}"
-            self.add("type", "error", reason, mend, column=name)
+            self.add("type", reason, mend, column=name)
             return None, None
         if not self.kinds.get(name):
             self.kinds[name] = "numbers"
@@ -766,7 +712,6 @@ class Columns:
                 text = labels[codes[np.argmax(wrong)]]
                 self.add(
                     "mixed",
-                    "error",
                     f"{name} {short(text)} is not a number; most cells are",
                     f"Empty these cells, or take all as texts with --categorical {quote(name)}",
                     wrong,
@@ -776,11 +721,7 @@ class Columns:
         if len(labels) >= CODES:
             mend = f"Leave it out with --ignore {quote(name)}"
             self.add(
-                "texts",
-                "error",
-                f"feature {name!r} has {len(labels):,} different texts",
-                mend,
-                column=name,
+                "texts", f"feature {name!r} has {len(labels):,} different texts", mend, column=name
             )
             return None, None
         if (codes < 0).any():
@@ -809,7 +750,7 @@ class Columns:
         reason = (
             f"feature {name!r} has {why}: it looks like an id, which tells nothing of new visits"
         )
-        self.add("id", "warning", reason, mend, column=name)
+        self.add("id", reason, mend, column=name, severity="warning")
 
     def times_like(self, name: str) -> None:
         word = quote(name)
@@ -820,7 +761,7 @@ class Columns:
             else f"--time {word} says that it is the time. {mend} if it is not"
         )
         reason = f"feature {name!r} looks like times since 1970, which tell little of later visits"
-        self.add("time", "warning", reason, mend, column=name)
+        self.add("time", reason, mend, column=name, severity="warning")
 
     def users_like(self, name: str, several: int, rows: int) -> None:
         """Note a feature with so many different values in some rows, most of which occur several
@@ -839,7 +780,7 @@ class Columns:
                 f"--user {word} takes visits of one together; --ignore {word} leaves it out if "
                 "it is something else"
             )
-            self.add("user", "warning", reason, mend, column=name)
+            self.add("user", reason, mend, column=name, severity="warning")
 
 
 def shown_alike(propensity: np.ndarray, ads: int) -> int:

@@ -10,11 +10,6 @@ def literal(text: str):
     lists of such values.
 
     No code is run.
-
-    Raises
-    ------
-    SyntaxError : it is no such text, or too long or too deep
-    ValueError : a dictionary has a key twice, or one that is no text
     """
     if len(text) > LONGEST or sum(map(text.count, "[{(")) > DEEPEST:
         raise SyntaxError("too long, or too deep")

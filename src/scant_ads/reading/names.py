@@ -6,136 +6,45 @@ import re
 
 import numpy as np
 
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, blanks between them."""
+    return frozenset(text.split())
+
+
 ALIASES = {  # what others call these columns
-    "action": (
-        "ad",
-        "ad_id",
-        "item",
-        "item_id",
-        "arm",
-        "arm_id",
-        "banner",
-        "creative",
-        "offer",
-        "shown",
-        "variant",
-        "variation",
-        "variation_id",
-        "group",
-        "video_id",
-        "article_id",
-        "product_id",
-        "content_id",
+    "action": word_set(
+        "ad ad_id item item_id arm arm_id banner creative offer shown variant variation "
+        "variation_id group video_id article_id product_id content_id"
     ),
-    "reward": (
-        "click",
-        "clicked",
-        "clicks",
-        "is_click",
-        "label",
-        "converted",
-        "conversion",
-        "y",
-        "cost",
+    "reward": word_set("click clicked clicks is_click label converted conversion y cost"),
+    "propensity": word_set(
+        "pscore propensity_score action_prob probability prob p logprob log_prob"
     ),
-    "propensity": (
-        "pscore",
-        "propensity_score",
-        "action_prob",
-        "probability",
-        "prob",
-        "p",
-        "logprob",
-        "log_prob",
-    ),
-    "timestamp": ("time", "datetime", "ts", "date"),
-    "position": ("slot", "place", "rank"),
+    "timestamp": word_set("time datetime ts date"),
+    "position": word_set("slot place rank"),
 }
-COSTS = frozenset(
-    (  # words for what is better if it is less
-        "bounce",
-        "bounced",
-        "cancelled",
-        "churn",
-        "churned",
-        "complaint",
-        "complaints",
-        "cost",
-        "costs",
-        "crash",
-        "delay",
-        "error",
-        "errors",
-        "failure",
-        "failures",
-        "latency",
-        "loss",
-        "losses",
-        "refund",
-        "refunded",
-        "refunds",
-        "unsubscribe",
-        "unsubscribed",
-        "wait",
-    )
+COSTS = word_set(  # words for what is better if it is less
+    "bounce bounced cancelled churn churned complaint complaints cost costs crash delay error "
+    "errors failure failures latency loss losses refund refunded refunds unsubscribe unsubscribed "
+    "wait"
 )
 COSTLY = "costs"  # the kind of the problem
-AVOIDED = frozenset(
-    ("avoided", "no", "non", "not", "prevented", "saved", "saving", "savings", "without")
-)
+AVOIDED = word_set("avoided no non not prevented saved saving savings without")
 # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
 EPOCHS = (1e9, 1e12, 1e15, 1e18)
-PEOPLE = frozenset(
-    (  # words for whose visits may depend on each other
-        "account",
-        "cid",
-        "client",
-        "cookie",
-        "customer",
-        "device",
-        "email",
-        "fingerprint",
-        "gaid",
-        "household",
-        "idfa",
-        "ip",
-        "login",
-        "member",
-        "msisdn",
-        "person",
-        "query",
-        "session",
-        "subscriber",
-        "uid",
-        "user",
-        "username",
-        "users",
-        "visitor",
-    )
+PEOPLE = word_set(  # words for whose visits may depend on each other
+    "account cid client cookie customer device email fingerprint gaid household idfa ip login "
+    "member msisdn person query session subscriber uid user username users visitor"
 )
 # words for what may have several rows, the places of a list
-VISITS = frozenset(("impression", "pageview", "request", "serp", "slate", "visit"))
-PLACES = frozenset(("placement", "pos", *ALIASES["position"], "position"))
-IDS = frozenset(
-    (  # words that stand beside these
-        "",
-        "address",
-        "guid",
-        "hash",
-        "hashed",
-        "id",
-        "ids",
-        "key",
-        "md",
-        "no",
-        "nr",
-        "number",
-        "sha",
-        "uuid",
-    )
-)
+VISITS = word_set("impression pageview request serp slate visit")
+PLACES = word_set("placement pos position slot place rank")
+IDS = word_set(  # words that stand beside these
+    "address guid hash hashed id ids key md no nr number sha uuid"
+) | {""}
 # words in names of times
-TIMES = frozenset(("date", "datetime", "epoch", "time", "times", "timestamp", "ts"))
+TIMES = word_set("date datetime epoch time times timestamp ts")
 
 
 def words_of(name: str) -> set[str]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from shlex import quote
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute, types
 
 from scant.data import logs
 from scant.errors import DataError, SettingError, short, unknown
@@ -67,8 +69,6 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
     kept : values to keep though they are lists; those with a usual name of lists of eligible ads
         are, too
     """
-    from pyarrow import types
-
     if not any(types.is_struct(kind) for kind in table.schema.types):
         return Parts(table)
     parts, columns, names = Parts(None), [], []
@@ -98,8 +98,6 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
         take(name, column, False)
         if types.is_struct(column.type) and len(names) > before:
             parts.counts[name] = len(names) - before
-    import pyarrow as pa
-
     parts.table = pa.Table.from_arrays(columns, names=names)
     return parts
 
@@ -109,7 +107,6 @@ def of_lists(names: Iterable[str]) -> list[Problem]:
     return [
         Problem(
             "list",
-            "warning",
             f"feature {name!r} holds lists, and is left out",
             (
                 f"Leave it out with --ignore {quote(name)}, or write what matters of it as a "
@@ -140,15 +137,7 @@ def as_texts(frame):
 
 
 def parsed(text: str):
-    """The value of a text of JSON.
-
-    Raises
-    ------
-    ValueError : the text is not JSON (JSONDecodeError), or has half of a character (UnicodeError);
-        or, with the reason, it has a key twice in one object, or a whole number that no double can
-        hold
-    RecursionError : it is nested too deeply
-    """
+    """The value of a text of JSON."""
     thing = _JSON.decode(text)
     if "\\ud" in text or "\\uD" in text:
         json.dumps(thing, ensure_ascii=False).encode()
@@ -333,8 +322,6 @@ def _check_number(column: str, keys: int, where) -> None:
 
 def _array(values: list, kind: str, absent: float):
     """Values of JSON as an Arrow array: of numbers, or of texts if some are texts."""
-    import pyarrow as pa
-
     types = {*map(type, values)}
     if kind == "text" or str in types:
         truth = ("0", "1") if kind == "numbers" else ("false", "true")
@@ -412,11 +399,6 @@ class Plan:
 
         table : Arrow, its columns named by their roles
         categorical : columns to take as they are
-
-        Raises
-        ------
-        DataError : a column with more than `MOST` keys
-        SettingError : a role of a value that there is not
         """
         self.problems += of_lists(self.parts.lists if self.parts else ())
         self.has_lists = KEY + ELIGIBLE in table.column_names
@@ -462,7 +444,7 @@ class Plan:
                 f"column {name!r} holds objects that are not JSON, and is taken as one text: {text}"
             )
             mend = "Write them as JSON (json.dumps in Python), and each key becomes a feature"
-            self.problems.append(Problem("braces", "warning", reason, mend, column=name))
+            self.problems.append(Problem("braces", reason, mend, column=name))
             return
         self.keys[name] = keys.decide(objects, self.where)
         self.problems += of_lists(keys.lists)
@@ -491,12 +473,8 @@ class Plan:
         """An Arrow table with its columns of JSON objects taken apart, and what is wrong with some
         of its rows.
         """
-        import pyarrow as pa
-
-        columns, problems = (
-            {},
-            [*filter(None, (self._late(name, table.column(name)) for name in self.unseen))],
-        )
+        columns = {}
+        problems = [*filter(None, (self._late(name, table.column(name)) for name in self.unseen))]
         if not self.keys:
             return table, problems
         for name, column in zip(table.column_names, table.columns, strict=True):
@@ -528,8 +506,6 @@ class Plan:
         )
 
     def _taken_apart(self, keys: Keys, column, problems: list[Problem]) -> dict:
-        import pyarrow as pa
-
         codes, texts = arrays.distinct(column)
         absent, faults = _absent(texts), {}
 
@@ -560,15 +536,18 @@ def _of_rows(
     kind: str, severity: str, reason: str, mend: str, rows: np.ndarray, column: str
 ) -> Problem:
     return Problem(
-        kind, severity, reason, mend, int(np.count_nonzero(rows)), int(np.argmax(rows)), column
+        kind,
+        reason,
+        mend,
+        int(np.count_nonzero(rows)),
+        int(np.argmax(rows)),
+        column,
+        severity=severity,
     )
 
 
 def _looks(texts) -> np.ndarray:
     """Which of some distinct texts look like objects, bool (texts)."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     return np.asarray(compute.match_substring_regex(texts.cast(pa.string()), OBJECT), bool)
 
 

@@ -86,10 +86,6 @@ class Training:
         """Which rows of a test log are in it, too, bool (rows).
 
         row_digests : the digests of all columns of the test
-
-        Raises
-        ------
-        DataError : the logs have different features
         """
         if test.names != self.summary.names:
             logs.align_features(test, self.summary.names, where)
@@ -205,11 +201,9 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
     whole.features.add(log)
     marks = whole.showings.add(log, BLOCK[piece])
     whole.rewards.add(log, marks, BLOCK[piece])
-    whole.policies, whole.by_id, whole.by_user = (
-        log.policies,
-        log.id is not None,
-        log.user is not None,
-    )
+    whole.policies = log.policies
+    whole.by_id = log.id is not None
+    whole.by_user = log.user is not None
     if log.timestamp is not None:
         times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))
         whole.add_times(times)
@@ -276,10 +270,3 @@ def _shown(policies: Mapping, log: Visits, where) -> _Shown:
             unknown[name] = action < 0
             chosen[name] = policy.actions, choice
     return _Shown(weights, unknown, chosen)
-
-
-def logged_by_today(test, training: Training | None) -> bool:
-    """Whether today's policy is the one that logged the test: it has no training log, or both are
-    parts of one.
-    """
-    return training is None or (test.half_of is not None and test.half_of is training.log.half_of)

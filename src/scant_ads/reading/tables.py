@@ -9,42 +9,19 @@ import numpy as np
 
 from scant.errors import short
 from scant_ads.reading import arrays
-from scant_ads.reading.names import words_of
+from scant_ads.reading.names import word_set, words_of
 from scant_ads.reading.visits import Problem
 
 FEW = 100  # rows of a table of sums, at most
 FEWEST = 30  # visits that each of them counts, at least
 HEAD = 1000  # the first rows, by which it is decided whether cells hold lists
-COUNTS = frozenset(
-    (  # words in names of columns that count visits
-        "count",
-        "denominator",
-        "exposures",
-        "impressions",
-        "n",
-        "sessions",
-        "total",
-        "trials",
-        "users",
-        "views",
-        "visitors",
-        "visits",
-    )
+COUNTS = word_set(  # in names of columns that count visits
+    "count denominator exposures impressions n sessions total trials users views visitors visits"
 )
-SUMS = frozenset(
-    (  # and in names of columns that count what came of the visits
-        "clicks",
-        "conversions",
-        "events",
-        "numerator",
-        "orders",
-        "purchases",
-        "reward",
-        "successes",
-        "sum",
-    )
+SUMS = word_set(  # in names of columns that count what came of the visits
+    "clicks conversions events numerator orders purchases reward successes sum"
 )
-LISTS = frozenset(("impressions", "items", "list", "ranking", "results", "shown", "slate"))
+LISTS = word_set("impressions items list ranking results shown slate")
 LIST = re.compile(r"\[[^{}]*\]|[^\s|;]+([|;][^\s|;]+)+")  # a text of several ids
 
 
@@ -93,7 +70,7 @@ def _sums(name: str, count: str, of_first: float, visits: float) -> Problem:
         f"Write a row for each visit: in pandas, log.loc[log.index.repeat(log[{count!r}])], of "
         f"whose rows with one index the first {name!r} have reward 1, and the others 0"
     )
-    return Problem("sums", "error", reason, mend)
+    return Problem("sums", reason, mend, severity="error")
 
 
 def _of_lists(table: Mapping) -> Problem | None:
@@ -114,7 +91,7 @@ def _of_lists(table: Mapping) -> Problem | None:
                 "Write a row for each list, of its first place: the ad there, its reward, and "
                 "the probability of that ad there"
             )
-            return Problem("list-cells", "error", reason, mend)
+            return Problem("list-cells", reason, mend, severity="error")
     return None
 
 

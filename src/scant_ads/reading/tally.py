@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from scant.bandits.learners import Uniform
 from scant.data import logs
@@ -56,8 +57,6 @@ class Cells:
 
     def add(self, first: np.ndarray, second: np.ndarray) -> None:
         """Count the pairs of two arrays, float64 (n)."""
-        import pyarrow as pa
-
         if self.rounded:  # before they are counted, since few are left
             first, second = _rounded(first), _rounded(second)
         rest = np.flatnonzero(second)
@@ -84,32 +83,26 @@ class Cells:
     def _add(self, first, second, count) -> None:
         if self.rounded:
             first, second = _rounded(first), _rounded(second)
-        first, second, count = (
-            np.r_[self.first, first],
-            np.r_[self.second, second],
-            np.r_[self.count, count],
-        )
+        first = np.r_[self.first, first]
+        second = np.r_[self.second, second]
+        count = np.r_[self.count, count]
         if not len(count):
             return
         order = np.lexsort((second, first))
         first, second = first[order], second[order]
         starts = np.flatnonzero(np.r_[True, (np.diff(first) != 0) | (np.diff(second) != 0)])
-        self.first, self.second, self.count = (
-            first[starts],
-            second[starts],
-            np.add.reduceat(count[order], starts),
-        )
+        self.first = first[starts]
+        self.second = second[starts]
+        self.count = np.add.reduceat(count[order], starts)
         if len(starts) > MOST and not self.rounded:
             self._round()
 
     def _round(self) -> None:
         pairs = self.arrays()
-        self.first, self.second, self.count, self.rounded = (
-            np.empty(0),
-            np.empty(0),
-            np.empty(0, np.int64),
-            True,
-        )
+        self.first = np.empty(0)
+        self.second = np.empty(0)
+        self.count = np.empty(0, np.int64)
+        self.rounded = True
         self._add(*pairs)
 
 
@@ -386,10 +379,8 @@ class Tally:
         first, reward, count = self.of(name)
         square = float(count @ (first * reward if name else reward) ** 2)
         ads = self.alike if name == Uniform.kind else 1
-        sums, design = (
-            self.segments[name] / ads,
-            self.users.design(name, self.rows, square * ads**2),
-        )
+        sums = self.segments[name] / ads
+        design = self.users.design(name, self.rows, square * ads**2)
         return health.drift(
             self.lengths, np.array(sums, float) / SCALE, square, CUTS, design=design
         )
@@ -457,10 +448,8 @@ def weight_of_alike(log: Visits) -> np.ndarray:
 def _sums_by_ad(log: Visits, piece: np.ndarray) -> dict[str, np.ndarray]:
     """The rows of a log as in `Tally.ads`; `piece` is the piece of each row."""
     pieces = len(CUTS) if len(log.actions) <= ADS else 1
-    place, size = (
-        log.action * np.int64(pieces) + np.minimum(piece, pieces - 1),
-        len(log.actions) * pieces,
-    )
+    place = log.action * np.int64(pieces) + np.minimum(piece, pieces - 1)
+    size = len(log.actions) * pieces
     clicked = np.flatnonzero(log.reward)
     powers = (
         np.bincount(place[clicked], np.rint(log.reward[clicked] ** power * SCALE), size)

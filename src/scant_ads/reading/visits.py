@@ -23,21 +23,21 @@ class Problem:
     """Something wrong with a log.
 
     kind : a short name
-    severity : "error" if the log cannot be evaluated, else "warning"
     reason : what is wrong; for rows, with the first value at fault
     mend : what to do about it
     count : the rows at fault; 0 if the problem is not one of rows
     row : the index of the first row at fault
     column : whose it is, where the kind does not tell
+    severity : "error" if the log cannot be evaluated, else "warning"
     """
 
     kind: str
-    severity: str
     reason: str
     mend: str = ""
     count: int = 0
     row: int | None = None
     column: str = ""
+    severity: str = "warning"
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,18 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from io import BytesIO
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute, types
 
 from scant import files
 from scant.data import logs
 from scant.errors import DataError, short
 from scant_ads.reading import arrays, layout
-from scant_ads.reading.nested import Keys, of_lists, parsed
+from scant_ads.reading.nested import MOST, Keys, of_lists, parsed
 from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, is_feature
 
 DSJSON, JSON = "Vowpal Wabbit's dsjson", "Vowpal Wabbit's JSON"
@@ -40,6 +44,9 @@ ID = "EventId"
 # keys that tell dsjson
 MARKS = {"_label_cost", "_labelIndex", "_label_probability", "RewardValue", "_outcomes"}
 LABEL = re.compile(r"\d+:[^\s:|]+:[^\s:|]+")
+# of an event, with which lines are read one by one
+UNUSUAL = {"_outcomes", "_skipLearn", "pdrop"}
+SAMPLE = 1 << 16  # bytes, the first lines, that say what keys hold
 IDENTITY = ("_tag", "id", "i.id", "name")  # of an ad, the best first
 
 
@@ -60,12 +67,7 @@ class Content:
 
 
 def kind(path, head: bytes) -> str | None:
-    """Which of the forms a text has, by its first lines; None for another, such as CSV.
-
-    Raises
-    ------
-    DataError : it is of other JSON
-    """
+    """Which of the forms a text has, by its first lines; None for another, such as CSV."""
     line = head.decode("utf-8-sig", errors="replace").lstrip().partition("\n")[0].strip()
     if LABEL.match(line) and "|" in line:
         return TEXT
@@ -116,13 +118,14 @@ def read(path, kind: str, stream, ignore: frozenset[str] = frozenset()) -> Conte
     kind : of its form
     stream : its bytes, unpacked
     ignore : names of features to leave out
-
-    Raises
-    ------
-    DataError : a line that is too long, or more features than `nested.MOST`
     """
     of_form = {DSJSON: ("c", "c.", ignore), JSON: ("", "", ignore)}
     keys = Keys(*of_form.get(kind, ("", "", ignore, 0.0)))
+    if kind == DSJSON:
+        content = b"".join(iter(partial(stream.read, 1 << 20), b""))
+        if alike := _alike(content, ignore):
+            return alike
+        stream = BytesIO(content)
     rows = _Rows(keys)
     lines = lines_of(path, stream)
     visits = _groups(lines) if kind == SHARED else (line for line in lines if line[1])
@@ -141,6 +144,144 @@ def read(path, kind: str, stream, ignore: frozenset[str] = frozenset()) -> Conte
             reason = str(error) if type(error) is ValueError else "is not as the form has it"
             rows.bad.append((number, reason))
     return rows.content(path)
+
+
+# --- lines of dsjson that are all alike, by Arrow's reader
+
+
+def _alike(content: bytes, ignore: frozenset[str]) -> Content | None:
+    """What is in dsjson if each line has the same keys, all with values, and says the usual of its
+    visit; else None: then lines are read one by one, which takes five times as long.
+    """
+    from pyarrow import json
+
+    end = content.find(b"\n", SAMPLE) + 1 or len(content)
+    try:
+        first = json.read_json(pa.BufferReader(content[:end])).schema
+        schema = pa.schema([(field.name, _untimed(field.type)) for field in first])
+        table = json.read_json(
+            pa.BufferReader(content),
+            json.ReadOptions(use_threads=False, block_size=max(end, 1 << 22)),
+            json.ParseOptions(schema, unexpected_field_behavior="error"),
+        )
+        # each line is one object
+        _check_alike(content.count(b"}\n{") == table.num_rows - 1)
+        return _content(table, Keys("c", "c.", ignore))
+    except (pa.ArrowException, LookupError, ValueError):
+        return None
+
+
+def _check_alike(is_so: bool) -> None:
+    """Raise a LookupError if lines are to be read one by one."""
+    if not is_so:
+        raise LookupError
+
+
+def _untimed(kind):
+    """An Arrow type with texts in place of times, which Arrow sees in texts."""
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _untimed(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_untimed(kind.value_type))
+    return pa.string() if pa.types.is_timestamp(kind) else kind
+
+
+def _content(table, keys: Keys) -> Content:
+    """The content of a table of events."""
+    event = {name: logs.whole(table.column(name)) for name in table.column_names}
+    context = _fields(event["c"])
+    _check_alike(event.keys().isdisjoint(UNUSUAL) and "_slots" not in context)
+    ads, place = context["_multi"], event["_labelIndex"].to_numpy()
+    starts, count = ads.offsets.to_numpy()[:-1], ads.value_lengths().to_numpy()
+    numbers = event["_label_cost"], event["_label_probability"]
+    _check_alike(
+        place.dtype.kind == "i" and not any(pa.types.is_boolean(of.type) for of in numbers)
+    )
+    _check_alike(((place >= 0) & (place < count)).all())
+    ids, chosen = _ids(ads.flatten()), place + starts
+    shown = {by: values.take(pa.array(chosen)) for by, values in ids.items()}
+    key = next((by for by, values in shown.items() if not values.null_count), "")
+    columns = {
+        "action": shown[key] if key else event["_labelIndex"].cast(pa.string()),
+        "reward": numbers[0].cast(pa.float64()),
+        "propensity": numbers[1].cast(pa.float64()),
+    }
+    for name, key_of_event in (("timestamp", "Timestamp"), (ID, ID)):
+        if key_of_event in event:
+            columns[name] = _texts(event[key_of_event])
+    best = compute.coalesce(*ids.values())
+    lists = pa.ListArray.from_arrays(ads.offsets, best)
+    offered = compute.binary_join(lists, "\0").dictionary_encode().dictionary
+    _check_alike(not best.null_count)
+    if len({frozenset(texts.split("\0")) for texts in offered.to_pylist()}) > 1:
+        columns[KEY + ELIGIBLE] = pa.ListArray.from_arrays(ads.offsets, ids[key])
+        _check_alike(not ids[key].null_count)
+    features: dict[str, object] = {}
+    if "c" not in keys.ignore:
+        _add_features(context, "c.", keys, features)
+    for values in (*columns.values(), *features.values()):
+        is_real = pa.types.is_floating(values.type)
+        _check_alike(not values.null_count and not (is_real and np.isinf(values).any()))
+    _check_alike(len(features) + len(keys.lists) <= MOST)
+    keys.kinds = {
+        name: "text" if pa.types.is_string(values.type) else "numbers"
+        for name, values in features.items()
+    }
+    lines = np.arange(1, table.num_rows + 1)
+    return Content(pa.table(columns | features), lines, of_lists(keys.lists), keys)
+
+
+def _fields(struct) -> dict:
+    """The arrays of a struct's fields, by name."""
+    return dict(zip(struct.type.names, struct.flatten(), strict=True))
+
+
+def _ids(ads) -> dict:
+    """What ads may be known by, as `_identity` has it: texts, null where an ad lacks it."""
+    values = _fields(ads)
+    inner = values.get("i")
+    if inner is not None and types.is_struct(inner.type):
+        values["i.id"] = _fields(inner).get("id")
+    ids = {}
+    for name in IDENTITY:
+        column = values.get(name)
+        if column is not None and not types.is_nested(column.type):
+            texts = _texts(column)
+            ids[name] = compute.if_else(compute.equal(texts, ""), None, texts)
+    return ids
+
+
+def _texts(column):
+    """A column of texts, or of whole numbers, as texts."""
+    _check_alike(pa.types.is_string(column.type) or pa.types.is_integer(column.type))
+    return column.cast(pa.string())
+
+
+def _add_features(fields: dict, prefix: str, keys: Keys, features: dict) -> None:
+    """Add the features of a context, as `_shared` and `Keys.flat` name them."""
+    for key, values in fields.items():
+        name = prefix + key
+        if key.startswith("_"):
+            continue
+        if name in keys.ignore:
+            keys.met.add(name)
+        elif types.is_struct(values.type):
+            _add_features(_fields(values), f"{name}.", keys, features)
+        elif types.is_list(values.type) and types.is_struct(values.type.value_type):
+            (length,) = compute.unique(values.value_lengths()).to_pylist()
+            for place in range(length):
+                part = _fields(compute.list_element(values, place))
+                some = {inner: of for inner, of in part.items() if of.null_count < len(of)}
+                _add_features(some, f"{name}.", keys, features)
+        elif types.is_list(values.type):
+            keys.lists.append(name)
+        else:
+            _check_alike(name not in features and name not in keys.lists)
+            is_truth = types.is_boolean(values.type)
+            features[name] = values.cast(pa.float64()) if is_truth else values
+
+
+# --- lines one by one
 
 
 class _Passed(Exception):
@@ -280,8 +421,6 @@ class _Rows:
 
     def content(self, path) -> Content:
         """All of it."""
-        import pyarrow as pa
-
         key = next(
             (by for by in IDENTITY if all(by in identity for identity in self.identities)), ""
         )
@@ -319,10 +458,12 @@ class _Rows:
         if self.bad:
             line, reason = self.bad[0]
             mend = "Mend such lines, or leave them out"
-            problems.append(Problem("lines", "error", f"line {line} {reason}", mend, len(self.bad)))
+            problems.append(
+                Problem("lines", f"line {line} {reason}", mend, len(self.bad), severity="error")
+            )
         for reason, count in self.passed.items():
             left_out = f"{count:,} lines are left out: {reason}"
-            problems.append(Problem("passed", "warning", left_out, count=count, column=reason))
+            problems.append(Problem("passed", left_out, count=count, column=reason))
         if len(self.dropped) > 1:
             reason = (
                 "visits were dropped with different probabilities (pdrop): "
@@ -331,9 +472,9 @@ class _Rows:
             problems.append(
                 Problem(
                     "pdrop",
-                    "error",
                     reason,
                     "Evaluate those of one pdrop; the others' share is too small",
+                    severity="error",
                 )
             )
         if self.other and key:
@@ -342,9 +483,7 @@ class _Rows:
                 "show what there was not"
             )
             problems.append(
-                Problem(
-                    "offered", "warning", reason, "Evaluate visits with the same ads", self.other
-                )
+                Problem("offered", reason, "Evaluate visits with the same ads", self.other)
             )
         elif self.other:
             reason = (
@@ -352,13 +491,7 @@ class _Rows:
                 "there than the first"
             )
             problems.append(
-                Problem(
-                    "offered",
-                    "warning",
-                    reason,
-                    "Give each ad an id: _tag, id or name",
-                    self.other,
-                )
+                Problem("offered", reason, "Give each ad an id: _tag, id or name", self.other)
             )
         return problems
 
