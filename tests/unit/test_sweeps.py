@@ -155,16 +155,10 @@ def test_each_combination_is_an_experiment_after_its_own():
 
 def test_streams_and_learners_stand_in_only_where_they_differ():
     study = load(swept("text", {"documents": ["reversed"]}))
-    assert study["experiments"]["text+documents-reversed"]["streams"] == [
-        "sim+documents-reversed",
-        "back",
-    ]
-    stand_in = study["streams"]["sim+documents-reversed"]
-    assert stand_in == study["streams"]["sim"] | {
-        "documents": "reversed",
-        "stands_for": "sim",
-        "title": "sim",
-    }
+    streams = study["experiments"]["text+documents-reversed"]["streams"]
+    assert streams == ["sim+documents-reversed", "back"]
+    changed = {"documents": "reversed", "stands_for": "sim", "title": "sim"}
+    assert study["streams"]["sim+documents-reversed"] == study["streams"]["sim"] | changed
     study = load(swept("top", {"epsilon": [0.1, 1.0]}))
     assert [study["experiments"][f"top+epsilon-{level}"]["learners"] for level in (0.1, 1.0)] == [
         ["smooth+epsilon-0.1", "smooth-1+epsilon-0.1", "kl"],
@@ -209,7 +203,7 @@ LEVELS = {
 }
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.data())
 def test_a_product_has_all_combinations_but_the_experiment_s_own(data):
     keys = data.draw(st.lists(st.sampled_from(sorted(LEVELS)), min_size=1, max_size=4, unique=True))
@@ -309,44 +303,18 @@ BAD = {
     "unknown reading": ("text", {"emty": ["skip"]}, "'empty'"),
     "unknown level": ("text", {"empty": ["skipp"]}, "'skip'"),
     "no levels": ("text", {"empty": []}, "empty"),
-    "nothing": ("text", {}, "sweep"),
-    "twice": ("text", {"empty": ["one", "one"]}, "non-unique"),
-    "other kind": (
-        "text",
-        {"mismatch": [10]},
-        "mismatch does nothing in an experiment of kind 'perceptron'",
-    ),
-    "stream reading of ads": (
-        "ads",
-        {"features": ["as-is"]},
-        "features does nothing in an experiment of kind 'ads'",
-    ),
-    "learner reading of other learners": (
-        "full",
-        {"epsilon": [0.5]},
-        "epsilon does nothing for the learners",
-    ),
-    "drop_last of no ranking set": (
-        "text",
-        {"drop_last": [True]},
-        "drop_last does nothing for the streams",
-    ),
+    "other kind": ("text", {"mismatch": [10]}, "in an experiment of kind 'perceptron'"),
+    "stream reading of ads": ("ads", {"features": ["as-is"]}, "in an experiment of kind 'ads'"),
+    "other learners": ("full", {"epsilon": [0.5]}, "epsilon does nothing for the learners"),
+    "other streams": ("text", {"drop_last": [True]}, "drop_last does nothing for the streams"),
     "adversary": ("lower", {"order": ["as-is"]}, "order does nothing against the adversary"),
-    "undersampled of all": (
-        "ads",
-        {"undersampled": ["all"]},
-        "undersampled does nothing where undersample is none",
-    ),
+    "undersampled of all": ("ads", {"undersampled": ["all"]}, "where undersample is none"),
     "schedule of the code": (
         "top",
         {"source": ["released-code"], "schedule": ["aistats16"]},
         "schedule does nothing where source",
     ),
-    "several horizons": (
-        "text",
-        {"rounds": [[5, 9]]},
-        "rounds: [5, 9] is not valid under any of the given schemas. The horizon, one",
-    ),
+    "several horizons": ("text", {"rounds": [[5, 9]]}, "rounds: [5, 9] is not valid"),
 }
 
 
@@ -375,38 +343,20 @@ def test_a_reading_that_no_learner_heeds_is_refused(key):
     name, level, learners = UNHEEDED[key]
     config = swept(name, {key: [level]}, learners=learners)
     config["experiments"][name].pop("baseline", None)
-    with pytest.raises(
-        SettingError,
-        match=(
-            rf"experiments\.{name}\.sweep: {key} does nothing "
-            r"without a learner of kin"
-        ),
-    ):
+    with pytest.raises(SettingError, match=rf"{name}\.sweep: {key} does nothing without a learner"):
         load(config)
 
 
 def test_names_that_are_taken_are_refused():
+    experiment = {"streams": ["sim"], "learners": ["random"]}
     for owner, key, level, place, name, one in (
-        (
-            "text",
-            "empty",
-            "skip",
-            "experiments",
-            "text+empty-skip",
-            {"streams": ["sim"], "learners": ["random"]},
-        ),
+        ("text", "empty", "skip", "experiments", "text+empty-skip", experiment),
         ("text", "documents", "as-is", "streams", "sim+documents-as-is", {"generator": "linear"}),
         ("top", "sign", "as-printed", "learners", "smooth+sign-as-printed", {"kind": "random"}),
     ):
         config = swept(owner, {key: [level]})
         config[place][name] = one
-        with pytest.raises(
-            SettingError,
-            match=(
-                rf"experiments\.{owner}\.sweep: "
-                rf".*{re.escape(name)}.*already"
-            ),
-        ):
+        with pytest.raises(SettingError, match=rf"{owner}\.sweep: .*{re.escape(name)}.*already"):
             load(config)
     with pytest.raises(SettingError, match=r"experiments\.games\.sweep: .*already"):
         load(swept("games", {"rounds": [40, [40]]}))
@@ -416,15 +366,8 @@ def test_two_experiments_share_a_stand_in():
     config = swept("text", {"documents": ["as-is"]})
     config["experiments"]["more"] = config["experiments"]["text"] | {"empty": "one"}
     study = load(config)
-    assert (
-        len(
-            {
-                tuple(study["experiments"][f"{name}+documents-as-is"]["streams"])
-                for name in ("text", "more")
-            }
-        )
-        == 1
-    )
+    one, other = (study["experiments"][f"{name}+documents-as-is"] for name in ("text", "more"))
+    assert one["streams"] == other["streams"]
     assert sum("stands_for" in one for one in study["streams"].values()) == 2
 
 
@@ -433,16 +376,8 @@ def test_two_experiments_share_a_stand_in():
 
 def test_the_code_s_rates_need_no_tuning_seeds():
     plan = planned(swept("text", {"source": ["released-code"]}, seeds=2, tuning_seeds=3))
-    seeds = {
-        name: [
-            seed
-            for job in plan.jobs[name]
-            if job.identity["learner"] == "slam"
-            for seed in job.seeds
-        ]
-        for name in made(plan.study, "text")
-    }
-    assert seeds == {"text+source-released-code": [0, 1] * 2}
+    jobs = plan.jobs["text+source-released-code"]
+    assert [job.seeds for job in jobs if job.identity["learner"] == "slam"] == [[0, 1]] * 2
     assert sum(len(job.seeds) for job in plan.jobs["text"]) == 2 * (5 + 2)
 
 
@@ -554,32 +489,18 @@ def ctrs(plan, better):
     others' in each.
     """
     study, found = plan.study, {}
+    common = {"source": "classification", "lambda": 1.0, "fitted_on": "all", "chosen": True}
+    common |= {"epsilon": 0.0, "estimator": "full-information", "bound": "", "refused": ""}
     for name, experiment in study["experiments"].items():
         if experiment["kind"] != "ads":
             continue
-        rows = [
-            {
-                "experiment": name,
-                "stream": log,
-                "learner": learner,
-                "kind": study["learners"][learner]["kind"],
-            }
-            | {
-                "source": "classification",
-                "seed": seed,
-                "lambda": 1.0,
-                "fitted_on": "all",
-                "chosen": True,
-            }
-            | {"epsilon": 0.0, "estimator": "full-information", "bound": "", "refused": ""}
-            | {
-                "estimate": 0.5
-                + 0.001 * seed * (1 + (learner == "logistic"))
-                + gain * ("ranker" in learner)
-            }
-            for log, learner, seed in product(experiment["logs"], experiment["learners"], range(12))
-            for gain in [better(experiment)]
-        ]
+        rows = []
+        for log, learner, seed in product(experiment["logs"], experiment["learners"], range(12)):
+            estimate = 0.5 + 0.001 * seed * (1 + (learner == "logistic"))
+            estimate += better(experiment) * ("ranker" in learner)
+            of = {"experiment": name, "stream": log, "learner": learner, "seed": seed}
+            kind = study["learners"][learner]["kind"]
+            rows.append(common | of | {"kind": kind, "estimate": estimate})
         found[name] = (pd.DataFrame(rows), plan.details(name))
     return found
 
