@@ -62,14 +62,6 @@ def test_actions_that_do_not_belong_to_the_contexts_are_refused():
         choice.probability(np.array([0, 1]))
 
 
-def test_what_is_expected_of_values_is_the_sum_over_actions():
-    choice, values = Choice(np.array([2, 0]), 0.3, 3), np.array([0.1, 0.5, 0.2])
-    shown = np.array([choice.probability(np.full(2, action)) for action in range(3)])
-    assert choice.expected(values) == pytest.approx(values @ shown)
-    of_rows = np.stack([values, values[::-1]])
-    assert choice.expected(of_rows) == pytest.approx((of_rows * shown.T).sum(axis=1))
-
-
 # --- thresholds
 
 
@@ -94,22 +86,6 @@ def test_no_threshold_is_better_and_ties_go_by_f1_then_to_the_largest(rows, by):
     assert threshold(scores, clicked, by) == max(key.values())[2]
     between = np.append(scores - 0.5, np.inf)
     assert max(measured(scores, clicked, by, s) for s in between) <= max(key.values())[0] + 1e-12
-
-
-@given(ROWS, st.sampled_from(MEASURES), st.integers(-9, 9), st.randoms(use_true_random=False))
-def test_thresholds_move_with_the_scores_and_not_with_the_order_of_rows(rows, by, shift, shuffler):
-    before = threshold([s for s, _ in rows], [c for _, c in rows], by)
-    shuffler.shuffle(rows)
-    assert threshold([s + shift for s, _ in rows], [c for _, c in rows], by) == before + shift
-
-
-def test_degenerate_maxima_of_recall_and_precision():
-    scores = np.array([5.0, 4.0, 3.0, 2.0, 1.0, 0.0])
-    clicked = np.array([True, True, False, False, True, False])
-    assert threshold(scores, clicked, "recall") == 1.0  # not -inf
-    assert threshold(scores, clicked, "precision") == 4.0  # not 5
-    assert threshold(scores, clicked, "f1") == 4.0  # 4/5; at 1: 3/4
-    assert threshold(np.zeros(3), np.array([True, False, False]), "precision") == 0.0
 
 
 def test_bad_input_of_thresholds():
