@@ -224,11 +224,6 @@ def test_a_log_that_says_nothing_says_so(tmp_path):
     assert "logistic: the weights leave an effective sample of" in said
 
 
-def test_duplicates_are_counted_and_said(tmp_path):
-    path = write(tmp_path / "test.csv", log(500).take(np.r_[0:500, 0:30]))
-    assert f"{path}: 30 of 530 rows equal an earlier one" in advise(path, None, []).notes[0]
-
-
 def test_policies_are_not_judged_on_the_rows_that_they_were_learnt_from(pair, tmp_path):
     with pytest.raises(DataError, match="the same log as"):
         advise(pair[0], pair[0], ["logistic"])
@@ -415,16 +410,6 @@ def test_all_that_is_told_is_written(pair, tmp_path):
     frame, rows = pd.read_csv(tmp_path / "table.csv"), pd.DataFrame(held["policies"])
     assert [*frame["policy"]] == [*rows["policy"]] == ["logging", "uniform", "logistic"]
     np.testing.assert_array_equal(frame["lower"], rows["lower"])
-
-
-def test_the_text_is_a_table_with_answers(pair):
-    lines = advise(*pair, ["logistic"], **QUICK).text().splitlines()
-    assert lines[0].startswith(f"Training log {pair[1]}: 6,000 rows")
-    assert [line.split()[0] for line in lines[6:10]] == ["policy", "logging", "uniform", "logistic"]
-    assert len({len(line) for line in lines[6:10]}) == 1
-    answer = next(line for line in lines if line.startswith("  logistic"))
-    assert re.fullmatch(r"  logistic +\+\d+\.\d +\+\d+\.\d to \+\d+\.\d  yes", answer)
-    assert "Better than today's policy (logging)? The answer with 95 % confidence" in lines
 
 
 def test_a_log_is_described(tmp_path):

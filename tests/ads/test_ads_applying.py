@@ -237,18 +237,6 @@ def test_ads_are_shown_with_the_probabilities_that_are_logged(policies, epsilon)
         assert np.allclose(propensity[action == ad], expected)
 
 
-def test_what_a_policy_logs_next_can_be_evaluated(policies):
-    """Unbiased by enumeration: over all ads that may be shown, the weighted reward of any other
-    policy is its own.
-    """
-    policy, other = policies["logistic"][0], policies["forest"][0]
-    contexts = frame(50, 3)[CONTEXTS]
-    shown, wanted = policy.predict_proba(contexts), other.predict_proba(contexts)
-    rewards = np.random.default_rng(0).random(shown.shape)
-    weighted = (shown * (wanted / shown) * rewards).sum(axis=1)
-    np.testing.assert_allclose(weighted, (wanted * rewards).sum(axis=1))
-
-
 @pytest.fixture
 def visitors(tmp_path):
     """New visits in each form, with a column that is no feature; messy CSV has decimal commas, and

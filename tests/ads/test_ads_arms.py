@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from ads_logs import ads, rows_of
+from ads_logs import rows_of
 from regressed import regressed
 from scipy import stats
 
@@ -184,17 +184,6 @@ def test_what_cannot_be_shown_is_refused():
     many = ab(2000).assign(action=[f"{number % 30}" for number in range(2000)], propensity=1 / 30)
     with pytest.raises(SettingError, match="there are 30 ads, and 20 can be compared at once"):
         sa.evaluate(["each-ad"], sa.Log.from_frame(many))
-
-
-def test_the_command_needs_no_policy_for_an_ab_test(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    made = ab(20_000, (0.7, 0.3))
-    made.to_csv("ab.csv", index=False)
-    assert ads("check ab.csv") == 0
-    assert "the log has no features" in capsys.readouterr().out
-    assert ads("evaluate ab.csv --output table.csv") == 0
-    assert "ad:B is better than ad:A" in capsys.readouterr().out
-    assert pd.read_csv("table.csv")["policy"].tolist() == ["logging", "ad:A", "ad:B"]
 
 
 def test_names_of_ads_do_not_meet_columns():

@@ -259,12 +259,6 @@ def test_open_pairs_say_how_many_rows_would_tell():
     assert "open: too close for 1,000 times as many rows" in found.text()
 
 
-def test_a_log_without_clicks_decides_nothing():
-    found = sa.evaluate([], sa.Log.from_frame(frame(500).assign(reward=0)))
-    assert not len(found.pairs) and [*found.pairs] == [*pairs.COLUMNS]
-    assert found.choice is None and found.decision() == ""
-
-
 def test_no_least_propensity_needs_to_be_known(tmp_path, capsys):
     train, test = (sa.Log.from_frame(frame(3000, seed)) for seed in (0, 1))
     policy = sa.Policy("logistic", steps=2000, epsilon=0.1)

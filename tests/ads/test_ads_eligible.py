@@ -288,7 +288,7 @@ def test_an_ad_that_is_not_eligible_stands_for_what_was_shown(shares):
 
 def test_each_ad_and_the_uniform_policy_are_of_eligible_ads():
     made = frame(3000, shares=(6, 3, 2, 1))
-    made.at[7, "eligible"] = [*made.at[7, "eligible"], "never"]
+    made["eligible"].iloc[7].append("never")
     policies = ["each-ad", sa.fit(frame(800), "logistic", epsilon=0.2)]
     found = sa.evaluate(policies, sa.Log.from_frame(made), least_propensity=0.05)
     rows, size = rows_of(found), np.array([*map(len, made["eligible"])])
@@ -420,8 +420,8 @@ def test_apply_chooses_among_the_eligible_ads_of_each_row(tmp_path, monkeypatch)
 def test_what_explores_is_shown_as_often_as_its_propensity_says():
     policy = sa.fit(frame(400), "logistic", epsilon=0.4)
     u = (np.arange(600) + 0.5) / 600
-    for ads in (["a", "c", "d"], ["b"], [*ADS]):
-        visits = pd.DataFrame({"x": np.full(600, 0.3), "eligible": [ads] * 600})
+    for eligible in (["a", "c", "d"], ["b"], [*ADS]):
+        visits = pd.DataFrame({"x": np.full(600, 0.3), "eligible": [eligible] * 600})
         action, propensity = applying.drawn(policy, visits, u)
         counts = np.bincount(action, minlength=4) / 600
         np.testing.assert_allclose(counts, policy.predict_proba(visits)[0], atol=1e-9)

@@ -3,7 +3,6 @@ more clicks.
 """
 
 import json
-import re
 import time
 
 import pandas as pd
@@ -41,23 +40,6 @@ def test_a_log_is_checked(folder, capsys):
     assert main(["ads", "check", str(folder / "train.parquet"), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["rows"], len(facts["actions"]), len(facts["features"])) == (3000, 5, 30)
-
-
-def test_policies_are_compared(folder, tmp_path, capsys):
-    logs_ = [str(folder / "test.csv"), "--train", str(folder / "train.parquet")]
-    arguments = ["ads", "evaluate", *logs_, *QUICK, "--policy", "auc-ranker", "--epsilon", "0.2"]
-    assert main([*arguments, "--output", str(tmp_path / "table.csv")]) == 0
-    printed = capsys.readouterr()
-    # progress, if the machine is busy
-    assert all(re.match(r" *\d+ s  ", line) for line in printed.err.splitlines())
-    frame = pd.read_csv(tmp_path / "table.csv")
-    assert frame["policy"].tolist() == ["logging", "uniform", "logistic", "auc-ranker"]
-    for row in frame.itertuples():
-        assert f"{row.policy} " in printed.out
-        assert f"{100 * row.low:.3f}" in printed.out
-    assert frame["lower"].le(frame["estimate"]).all()
-    assert main([*arguments, "--output", str(tmp_path / "again.csv")]) == 0
-    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "table.csv").read_bytes()
 
 
 def test_a_simulated_log_has_the_form_of_a_users(folder):

@@ -363,22 +363,8 @@ MANY = pd.concat([FRAME] * 50, ignore_index=True).assign(x=np.arange(200) / 7)
 
 RANGE, TEXT = "propensity-range", [f"v{i // 2}" for i in range(200)]
 WRONG = [  # the column and its values, the kind of the problem, its reason and mend, how many rows
-    (
-        "propensity",
-        25,
-        "percent",
-        "25 is not in (0, 1]; they are from 25 to 25, w",
-        "percent",
-        200,
-    ),
-    (
-        "propensity",
-        1.25,
-        "percent",
-        "1.25, which looks like perce",
-        "--propensities percent",
-        200,
-    ),
+    ("propensity", 25, "percent", "25 is not in (0, 1]; they are from 25 to 25, w", "percent", 200),
+    ("propensity", 1.25, "percent", "1.25, which looks like perce", "--propensities percent", 200),
     ("propensity", [0.5, *[50] * 199], "percent", "from 0.5 to 50, which looks", "percent", 199),
     ("propensity", [*[0.25] * 199, 1.001], RANGE, "1.001 is above 1", "It looks rounded: write", 1),
     ("propensity", [*[0.25] * 199, 25], RANGE, "25.0 is not in (0, 1]", "It is the", 1),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scant.errors import SettingError
-from scant.measures import function_of, rank
+from scant.measures import rank
 from scant.randomness import generator
 from scant.rankers import learners
 from scant.rankers.learners import LEARNERS, MEASURES, Linear, Settings, UserLearner, class_of
@@ -430,5 +430,5 @@ def test_a_learner_of_ones_own(stream, tmp_path, monkeypatch):
             SettingError, match=f"learner '{kind}' cannot be imported .*module:Class"
         ):
             made(stream, {"kind": kind})
-    with pytest.raises(SettingError, match="cannot be made with its options: .*'places'"):
+    with pytest.raises(SettingError, match=r"cannot be made with its options: .*'places'"):
         made(stream, {"kind": "own_learner:First", "options": {"places": 2}})

@@ -21,7 +21,6 @@ FULL = {
     "max-hinge": {"kind": "max-hinge"},
     "listnet": {"kind": "listnet"},
 }
-EXPLORED = 0
 
 
 @pytest.fixture(params=["noisy", "odd"])

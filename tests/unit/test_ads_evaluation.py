@@ -290,7 +290,7 @@ def test_values_out_of_range_are_refused(change, says):
 def test_what_cannot_be_evaluated():
     log = campaign()
     reward, bad = log[0], np.full(4000, np.nan)
-    for given, largest, options, message in (
+    for of, largest, options, message in (
         ((reward[1:], *log[1:]), 4.0, {}, "shapes"),
         ([column[:1] for column in log], 4.0, {}, "two rows"),
         (log, 3.9, {}, r"a weight is 4, above the largest one declared, 3\.9"),
@@ -305,7 +305,7 @@ def test_what_cannot_be_evaluated():
         ),
     ):
         with pytest.raises(SettingError, match=message):
-            evaluate(*given, largest, **options)
+            evaluate(*of, largest, **options)
 
 
 def test_declared_weights():

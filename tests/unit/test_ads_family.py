@@ -230,11 +230,7 @@ def test_lambda_is_chosen_in_two_ways_where_there_is_one(tuning, learners, expec
 
 
 def test_quantities_worked_by_hand():
-    rows = [
-        ("true", "", 0.10, np.nan),
-        ("ips", "t", 0.12, 0.08),
-        ("ips", "betting", 0.12, 0.11),
-    ]
+    rows = [("true", "", 0.10, np.nan), ("ips", "t", 0.12, 0.08), ("ips", "betting", 0.12, 0.11)]
     frame = pd.DataFrame(rows, columns=["estimator", "bound", "estimate", "lower"])
     frame = frame.assign(
         experiment="e", stream="l", learner="a", kind="forest", epsilon=0.0, seed=0, chosen=True

@@ -69,17 +69,9 @@ def test_its_settings_are_its_own():
         fits(KIND, scorers.Settings(options={"bins": bins}), lambdas=(1.0,))[0] for bins in (2, 8)
     )
     assert [one.scorers[0].scorer.odds.shape for one in (few.model, many.model)] == [(2, 6), (8, 6)]
-    with pytest.raises(
-        SettingError, match="my_scorer:BinnedBayes: bins: 1 is less than the minimum of 2"
-    ):
+    with pytest.raises(SettingError, match="my_scorer:BinnedBayes: bins: 1 is less than the"):
         fits(KIND, scorers.Settings(options={"bins": 1}))
-    with pytest.raises(
-        SettingError,
-        match=(
-            r"cannot be made with .*: got an unexpected keyword "
-            r"argument 'bin'"
-        ),
-    ):
+    with pytest.raises(SettingError, match=r"cannot be made with .*: got an unexpected keyword"):
         fits(KIND, scorers.Settings(options={"bin": 3}))
 
 

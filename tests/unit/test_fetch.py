@@ -498,9 +498,7 @@ def test_https_does_not_lead_to_plain_http_without_a_checksum(web, place):
             return dataset(Archive("https://a/b", checksum, "toy/"), sha256=None, **settings)
         return dataset(url="https://a/b", sha256=checksum, **settings)
 
-    with pytest.raises(
-        SettingError, match="toy: https://a/b leads to http://c/d, which is plain http"
-    ):
+    with pytest.raises(SettingError, match="toy: https://a/b leads to http://c/d, which is plain"):
         fetch(led(None), "test", "out/test.txt")
     assert not read.get("https://e/f")
     for wanted in (led(None, plain_http=True), led(digest)):

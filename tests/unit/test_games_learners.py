@@ -495,7 +495,6 @@ class Declaring(Learner):
     kind = "declaring_learner:Declaring"
     assert make(kind, facts(3, 2), generator(0), start=1).made == (3, 2, {"start": 1})
     with pytest.raises(
-        SettingError,
-        match=f"unknown setting of the learner '{kind}' 'strat': did you mean 'start'",
+        SettingError, match=f"unknown setting of the learner '{kind}' 'strat': did you mean 'start'"
     ):
         make(kind, facts(3, 2), generator(0), strat=1)

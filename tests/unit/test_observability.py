@@ -5,14 +5,13 @@ plain definition.
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, permutations, product
-from math import comb, factorial
+from math import factorial
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.sparse.csgraph import connected_components
 
-from scant.measures import discount
 from scant.theory import observability
 from scant.theory.observability import (
     atlas,

@@ -4,7 +4,6 @@ them.
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -16,11 +15,10 @@ from scant.games.play import Game, play
 from scant.games.theorems import games_table
 from scant.measures import average_precision, ndcg, rank
 from scant.randomness import generator
-from scant.rankers import theorems
 from scant.rankers.adversary import LowerBoundAdversary
 from scant.rankers.estimators import estimate, value_and_gradient
 from scant.rankers.theorems import perceptron_table, top_table
-from scant.surrogates import average_within_grade, slam, slam_weights
+from scant.surrogates import slam, slam_weights
 from scant.theory import bounds, observability
 from scant.theory.checks import Check, table
 

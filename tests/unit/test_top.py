@@ -265,23 +265,15 @@ def test_a_ranking_is_measured(query, cut, empty, seed):
         f"linear_ndcg@{cut}": measures.linear_ndcg(order, labels, cut, empty),
     }
     assert {name.partition("@")[0] for name in expected} == set(measures.RECORDABLE)
-    best, out = rank(labels), nans(len(expected))
-    ideals = np.array([measures.dcg(best, labels, measures.named(name)[1]) for name in expected])
-    linear = [name.startswith("linear") for name in expected]
-    cuts = [measures.named(name)[1] or len(best) for name in expected if name.startswith("linear")]
-    ideals[linear] = [pieces.linear_dcg(labels[best], cut, DISCOUNTS) for cut in cuts]
-    pieces.measure_ranking(
-        order,
-        labels,
-        np.full(len(labels), -1, np.int16),
-        np.count_nonzero(labels),
-        ideals,
-        empty,
-        measures.codes_of(expected),
-        GAINS,
-        DISCOUNTS,
-        out,
-    )
+    best, out, ideals = rank(labels), nans(len(expected)), nans(len(expected))
+    for at, name in enumerate(expected):
+        top_of = measures.named(name)[1]
+        ideals[at] = measures.dcg(best, labels, top_of)
+        if name.startswith("linear"):
+            ideals[at] = pieces.linear_dcg(labels[best], top_of or len(best), DISCOUNTS)
+    query = order, labels, np.full(len(labels), -1, np.int16), np.count_nonzero(labels)
+    tables = ideals, empty, measures.codes_of(expected), GAINS, DISCOUNTS
+    pieces.measure_ranking(*query, *tables, out)
     np.testing.assert_allclose(out, list(expected.values()), rtol=1e-12)
 
 
