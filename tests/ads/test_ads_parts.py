@@ -297,7 +297,7 @@ def test_parts_have_the_same_columns(tmp_path):
     frame(300, 2).assign(**{"colour=blue": 1}).to_parquet(folder / "9.parquet", index=False)
     assert sa.Log.read(folder).check().ok
     frame(300, 2).drop(columns="age").to_parquet(folder / "9.parquet", index=False)
-    with pytest.raises(DataError, match=r"9.parquet: columns only one of it .* has: 'age'"):
+    with pytest.raises(DataError, match=r"9.parquet: columns that only one of it .* has: 'age'"):
         sa.Log.read(folder)
 
 

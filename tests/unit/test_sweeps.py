@@ -29,6 +29,7 @@ from scant.verdict import claims
 ROOT = Path(__file__).parents[2]
 READINGS = schema()["$defs"]["sweep"]["propertyNames"]["enum"]
 ID = re.compile(schema()["$defs"]["id"]["pattern"])
+TOP = {"kind": "top", "streams": ["sim"], "rounds": 20}
 CONFIG = {
     "study": "small",
     "streams": {
@@ -63,34 +64,15 @@ CONFIG = {
         "text": {"streams": ["sim", "back"], "learners": ["slam", "random"]},
         "real": {"streams": ["real", "digits"], "learners": ["slam"]},
         "lower": {"streams": ["adversary"], "learners": ["slam"], "tuning": "paper"},
-        "top": {
-            "kind": "top",
-            "streams": ["sim"],
-            "learners": ["smooth", "smooth-1", "kl"],
-            "rounds": 20,
-        },
-        "full": {"kind": "top", "streams": ["sim"], "learners": ["full", "kl"], "rounds": 20},
-        "games": {
-            "kind": "fixed-items",
-            "games": ["flip"],
-            "learners": ["ftpl", "random"],
-            "rounds": 20,
-            "baseline": "ftpl",
-        },
-        "ads": {
-            "kind": "ads",
-            "logs": ["digits"],
-            "learners": ["logistic", "ranker"],
-            "baseline": "ranker",
-        },
-        "samples": {
-            "kind": "generalisation",
-            "populations": ["lists"],
-            "learners": ["erm", "erm-l1", "ogd", "regularised"],
-            "n": [10],
-            "m": [4],
-            "reference": 100,
-        },
+        "top": TOP | {"learners": ["smooth", "smooth-1", "kl"]},
+        "full": TOP | {"learners": ["full", "kl"]},
+        "games": {"kind": "fixed-items", "games": ["flip"], "rounds": 20}
+        | {"learners": ["ftpl", "random"], "baseline": "ftpl"},
+        "ads": {"kind": "ads", "logs": ["digits"]}
+        | {"learners": ["logistic", "ranker"], "baseline": "ranker"},
+        "samples": {"kind": "generalisation", "populations": ["lists"]}
+        | {"learners": ["erm", "erm-l1", "ogd", "regularised"]}
+        | {"n": [10], "m": [4], "reference": 100},
     },
 }
 CLAIM = {
@@ -222,19 +204,14 @@ def test_a_product_has_all_combinations_but_the_experiment_s_own(data):
     wanted = [{key: level for key, level in one.items() if level != own[key]} for one in wanted]
     assert all(levels in wanted for levels in found.values())
     assert all(not one or one in found.values() for one in wanted)
-    assert all(
-        ID.fullmatch(name)
-        for part in ("experiments", "streams", "learners")
-        for name in study[part]
-    )
+    parts = ("experiments", "streams", "learners")
+    assert all(ID.fullmatch(name) for part in parts for name in study[part])
     for name, one in before["experiments"].items():
         assert study["experiments"][name] == one | ({"streams": ["sim"]} if name == "text" else {})
     for place in ("streams", "learners"):
         assert before[place].items() <= study[place].items()
-        assert all(
-            study[place][name]["stands_for"] in before[place]
-            for name in {*study[place]} - {*before[place]}
-        )
+        new = {*study[place]} - {*before[place]}
+        assert {study[place][name]["stands_for"] for name in new} <= {*before[place]}
 
 
 # for each reading that the schema lets sweep, an experiment that has it and a level that is not its
@@ -282,23 +259,21 @@ def test_each_reading_that_is_declared_can_be_swept():
         more = {"undersample": 2} if key == "undersampled" else {}
         config = swept(name, {key: [value]}, **more)
         assert list(made(load(config), name).values()) == [{key: value}], key
-        assert key in declares(
-            families.family(config["experiments"][name].get("kind", "perceptron"))
-        )
+        kind = config["experiments"][name].get("kind", "perceptron")
+        assert key in declares(families.family(kind))
 
 
 def declares(family) -> list[str]:
     """The readings of a family: of its experiments, its places and its learners."""
-    settings = [
-        *family.settings,
-        *(one for learner in family.learners.values() for one in learner.settings),
-    ]
+    of_learners = (one for learner in family.learners.values() for one in learner.settings)
+    settings = [*family.settings, *of_learners]
     return [one.name for one in settings if one.reading] + list(family.place.readings)
 
 
 # --- what is refused
 
 
+CODE = {"source": ["released-code"], "schedule": ["aistats16"]}
 BAD = {
     "unknown reading": ("text", {"emty": ["skip"]}, "'empty'"),
     "unknown level": ("text", {"empty": ["skipp"]}, "'skip'"),
@@ -309,11 +284,7 @@ BAD = {
     "other streams": ("text", {"drop_last": [True]}, "drop_last does nothing for the streams"),
     "adversary": ("lower", {"order": ["as-is"]}, "order does nothing against the adversary"),
     "undersampled of all": ("ads", {"undersampled": ["all"]}, "where undersample is none"),
-    "schedule of the code": (
-        "top",
-        {"source": ["released-code"], "schedule": ["aistats16"]},
-        "schedule does nothing where source",
-    ),
+    "schedule of the code": ("top", CODE, "schedule does nothing where source"),
     "several horizons": ("text", {"rounds": [[5, 9]]}, "rounds: [5, 9] is not valid"),
 }
 
@@ -387,14 +358,8 @@ def drawn(study, name, folder, seed=3):
 
 
 def test_a_stand_in_of_a_simulation_holds_the_same_queries(tmp_path):
-    study = load(
-        swept(
-            "text",
-            {"documents": ["as-is", "reversed"]},
-            {"features": ["query-minmax"]},
-            streams=["sim"],
-        )
-    )
+    sweep = {"documents": ["as-is", "reversed"]}, {"features": ["query-minmax"]}
+    study = load(swept("text", *sweep, streams=["sim"]))
     names = ("sim", "sim+documents-as-is", "sim+documents-reversed", "sim+features-query-minmax")
     own, as_is, back, scaled = (drawn(study, name, tmp_path) for name in names)
     for q in range(len(own)):
@@ -410,14 +375,10 @@ def test_a_stand_in_of_a_simulation_holds_the_same_queries(tmp_path):
 
 def test_a_stand_in_of_a_data_set_holds_the_same_queries(tmp_path, monkeypatch):
     x = np.random.default_rng(1).normal(size=(120, 5)).astype(np.float32)
-    monkeypatch.setattr(
-        packing.tables, "read_classification", lambda paths: (x, np.repeat(np.arange(4), 30))
-    )
-    settings = {
-        "dataset": "digits",
-        "retrieval": {"queries": 9, "documents": 5},
-        "documents": "as-is",
-    }
+    table = x, np.repeat(np.arange(4), 30)
+    monkeypatch.setattr(packing.tables, "read_classification", lambda paths: table)
+    lists = {"queries": 9, "documents": 5}
+    settings = {"dataset": "digits", "retrieval": lists, "documents": "as-is"}
     own, stand_in, other = (
         packed(name, settings | more, tmp_path)
         for name, more in (("d", {}), ("d+", {"stands_for": "d"}), ("e", {}))
@@ -463,11 +424,8 @@ def test_runs_of_a_stand_in_have_the_order_and_noise_of_what_it_stands_for(tmp_p
 
 def test_no_figure_and_no_table_shows_a_swept_experiment():
     config = swept("text", {"empty": ["skip"], "features": ["query-minmax"]})
-    for name, key, level in (
-        ("top", "radius", 2),
-        ("games", "comparator", "horizon"),
-        ("ads", "threshold", "recall"),
-    ):
+    sweeps = {"top": ("radius", 2), "games": ("comparator", "horizon")}
+    for name, (key, level) in (sweeps | {"ads": ("threshold", "recall")}).items():
         config["experiments"][name]["sweep"] = [{key: [level]}]
     config["experiments"]["top"] |= {"figures": ["figure-3.4"]}
     plan, before = planned(config), deepcopy(config)
@@ -477,10 +435,8 @@ def test_no_figure_and_no_table_shows_a_swept_experiment():
     assert len(plan.study["experiments"]) == len(before.study["experiments"]) + 4
     assert plan.stated == list(before.study["experiments"])
     assert plan.figures == before.figures and plan.tables == before.tables
-    read = [plan.files(target) for target in (*plan.figures.values(), *plan.tables.values())]
-    assert read == [
-        before.files(target) for target in (*before.figures.values(), *before.tables.values())
-    ]
+    for target in (*plan.figures.values(), *plan.tables.values()):
+        assert plan.files(target) == before.files(target)
     assert plan.played == list(plan.study["experiments"])
 
 
@@ -507,29 +463,24 @@ def ctrs(plan, better):
 
 def judged(config, better, **stated):
     plan = planned(config)
-    examined = claims.examine(
-        {name: CLAIM | one for name, one in stated.items()}, plan, ctrs(plan, better)
-    )
+    stated = {name: CLAIM | one for name, one in stated.items()}
+    examined = claims.examine(stated, plan, ctrs(plan, better))
     return claims_table(examined, plan.study).set_index("id"), cells_table(examined)
 
 
 def test_a_claim_names_the_reading_that_it_depends_on():
-    config = swept(
-        "ads", {"threshold": ["recall"]}, {"standardise": [False]}, tuning="paper", seeds=12
-    )
+    sweep = {"threshold": ["recall"]}, {"standardise": [False]}
+    config = swept("ads", *sweep, tuning="paper", seeds=12)
     table, cells = judged(config, lambda one: 0.3 if one["threshold"] == "f1" else -0.3, claim={})
     row = table.loc["claim"]
     assert (row["verdict"], row["readings_holding"], row["readings_total"]) == ("holds", 2, 3)
-    assert (
-        row["matters"] == "threshold" and row["matters_share"] > 0.9 and row["experiment"] == "ads"
-    )
-    assert cells.set_index("experiment")["verdict"].to_dict() == {
-        "ads": "holds",
-        "ads+threshold-recall": "fails",
-        "ads+standardise-false": "holds",
-    }
-    assert set(cells["stream"]) == {"digits"} and cells.set_index("experiment")["first"].sum() == 1
-    assert cells.set_index("experiment")["threshold"].to_dict()["ads+threshold-recall"] == "recall"
+    assert (row["matters"], row["experiment"]) == ("threshold", "ads")
+    assert row["matters_share"] > 0.9
+    assert set(cells["stream"]) == {"digits"} and cells["first"].sum() == 1
+    cells = cells.set_index("experiment")
+    verdicts = {"ads": "holds", "ads+threshold-recall": "fails", "ads+standardise-false": "holds"}
+    assert cells["verdict"].to_dict() == verdicts
+    assert cells["threshold"]["ads+threshold-recall"] == "recall"
 
 
 def test_a_learner_s_reading_is_a_reading_of_a_claim_that_leaves_it_open():
@@ -551,9 +502,8 @@ def test_a_learner_s_reading_is_a_reading_of_a_claim_that_leaves_it_open():
         "other": ["fails", 0, 1],
         "named": ["holds", 1, 2],
     }
-    assert table.loc["left", "matters"] == "pair_loss" and set(cells["learner"]) == {
-        "ranker, epsilon 0"
-    }
+    assert table.loc["left", "matters"] == "pair_loss"
+    assert set(cells["learner"]) == {"ranker, epsilon 0"}
     assert set(cells.loc[cells["claim"] == "left", "pair_loss"]) == {"logistic", "hinge"}
 
 
@@ -561,12 +511,8 @@ def test_a_claim_of_two_experiments_compares_those_of_equal_readings():
     sweep = [{"undersample": [2]}, {"standardise": [False], "undersample": [None, 2]}]
     config = swept("ads", *sweep, tuning="paper", seeds=12)
     level = {(None, True): 0.0, (2, True): 0.1, (None, False): 0.1, (2, False): 0.0}
-    stated = {
-        "where": {"kind": "ads", "undersample": 2},
-        "other": {"undersample": None},
-        "against": None,
-    }
-    stated = {key: value for key, value in (CLAIM | stated).items() if value is not None}
+    stated = CLAIM | {"where": {"kind": "ads", "undersample": 2}, "other": {"undersample": None}}
+    stated.pop("against")
     plan = planned(config)
     traces = ctrs(plan, lambda one: level[one["undersample"], one["standardise"]])
     examined = claims.examine({"claim": stated}, plan, traces)
@@ -588,8 +534,6 @@ def test_a_level_that_a_claim_s_learners_do_not_heed_is_no_reading():
     )
     # Tuning doubles the first two; the forest has neither lambda nor threshold, and is not scaled.
     assert table["readings_total"].to_dict() == {"ranker": 8, "peers": 6, "forest": 2}
-    assert cells.loc[cells["claim"] == "forest", "experiment"].tolist() == [
-        "ads",
-        "ads+undersample-2",
-    ]
-    assert "threshold" not in cells[cells["claim"] == "forest"].dropna(axis=1)
+    forest = cells[cells["claim"] == "forest"]
+    assert forest["experiment"].tolist() == ["ads", "ads+undersample-2"]
+    assert "threshold" not in forest.dropna(axis=1)
