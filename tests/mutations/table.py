@@ -236,7 +236,7 @@ MUTATIONS = [
      "place if sign > 0 else place - 1]", "place - 1 if sign > 0 else place]"),
     ("scant_ads/evaluation/lifts.py", BETS + "::test_a_covariate_is_cuped_within_twice_the_width_of_its_t_interval[10000-1.75]",
      "BITS - FINER * (len", "BITS + 0 * (len"),
-    ("scant_ads/evaluation/quotients.py", CLUSTERS + "::test_a_difference_is_mirrored",
+    ("scant_ads/evaluation/quotients.py", CLUSTERS + "::test_quotients_are_those_of_sums",
      "bet = sign * np.minimum", "bet = np.minimum"),
     ("scant_ads/evaluation/lifts.py", BETS + "::test_the_rows_that_are_needed_give_an_even_chance[0.5]",
      "nothing, above, (1 + level) / 2)", "nothing, above, level)"),
