@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import yaml
+
 from scant.study import settings
 from scant.study.plan import Plan
 
@@ -17,77 +19,65 @@ def planned(config) -> Plan:
 
 
 def small(**changes):
-    return {
-        "study": "small",
-        "streams": {"sim": {"generator": "separable"}, "real": {"dataset": "ohsumed"}},
-        "learners": {
-            "slam": {"kind": "slam", "rates": [0.1, "theory"]},
-            "random": {"kind": "random"},
-        },
-        "experiments": {"all": {"streams": ["sim", "real"], "learners": ["slam", "random"]}},
-    } | changes
+    config = yaml.safe_load("""
+study: small
+streams: {sim: {generator: separable}, real: {dataset: ohsumed}}
+learners: {slam: {kind: slam, rates: [0.1, theory]}, random: {kind: random}}
+experiments: {all: {streams: [sim, real], learners: [slam, random]}}
+""")
+    return config | changes
 
 
 def with_top(**changes):
     """A study that has learners and an experiment at the top besides."""
     config = small()
-    config["learners"] |= {
-        "top": {"kind": "rtop", "surrogate": "squared"},
-        "smooth": {"kind": "rtop", "surrogate": "smoothdcg"},
-        "full": {"kind": "ogd", "surrogate": "ranksvm"}, "listnet": {"kind": "listnet"},
-    }  # fmt: skip
-    config["experiments"]["top"] = {
-        "kind": "top",
-        "streams": ["sim"],
-        "learners": ["top"],
-    } | changes
+    config["learners"] |= yaml.safe_load("""
+top: {kind: rtop, surrogate: squared}
+smooth: {kind: rtop, surrogate: smoothdcg}
+full: {kind: ogd, surrogate: ranksvm}
+listnet: {kind: listnet}
+""")
+    experiment = {"kind": "top", "streams": ["sim"], "learners": ["top"]}
+    config["experiments"]["top"] = experiment | changes
     return config
 
 
 def with_games(**changes):
-    experiment = {
-        "kind": "fixed-items",
-        "games": ["g"],
-        "learners": ["top", "all"],
-        "rounds": [100, 200],
-        "seeds": 3,
-    }
-    return {
-        "study": "games",
-        "games": {
-            "g": {
-                "stream": "flip",
-                "settings": {"items": 6, "relevant": 2},
-                "loss": "dcg",
-                "title": "G",
-            }
-        },
-        "learners": {"top": {"kind": "rtopkf", "k": 2, "title": "Top"}, "all": {"kind": "ftpl"}},
-        "experiments": {"e": experiment | changes},
-    }
+    config = yaml.safe_load("""
+study: games
+games: {g: {stream: flip, settings: {items: 6, relevant: 2}, loss: dcg, title: G}}
+learners: {top: {kind: rtopkf, k: 2, title: Top}, all: {kind: ftpl}}
+experiments:
+  e: {kind: fixed-items, games: [g], learners: [top, all], rounds: [100, 200], seeds: 3}
+""")
+    config["experiments"]["e"] |= changes
+    return config
 
 
 def with_ads(**changes):
-    experiment = {
-        "kind": "ads",
-        "logs": ["digits", "hotel"],
-        "learners": ["ranker", "forest"],
-        "seeds": 3,
-    }
-    return {
-        "study": "ads",
-        "logs": {
-            "digits": {"dataset": "digits", "title": "Digits"},
-            "hotel": {"campaign": "hotel", "settings": {"share": 0.1}},
-            "men": {"dataset": "obd-men", "train": "bts", "test": "random"},
-        },
-        "learners": {
-            "ranker": {"kind": "auc-ranker", "title": "Ranker"},
-            "forest": {"kind": "forest"},
-            "oracle": {"kind": "oracle"},
-        },
-        "experiments": {"e": experiment | changes},
-    }
+    config = yaml.safe_load("""
+study: ads
+logs:
+  digits: {dataset: digits, title: Digits}
+  hotel: {campaign: hotel, settings: {share: 0.1}}
+  men: {dataset: obd-men, train: bts, test: random}
+learners:
+  {ranker: {kind: auc-ranker, title: Ranker}, forest: {kind: forest}, oracle: {kind: oracle}}
+experiments: {e: {kind: ads, logs: [digits, hotel], learners: [ranker, forest], seeds: 3}}
+""")
+    config["experiments"]["e"] |= changes
+    return config
+
+
+def put(config: dict, path: str, value) -> None:
+    """Change the setting of a dotted path; None takes it away."""
+    *sections, key = path.split(".")
+    for section in sections:
+        config = config.setdefault(section, {})
+    if value is None:
+        del config[key]
+    else:
+        config[key] = value
 
 
 def settings_of_job(plan, experiment, *ids) -> dict:

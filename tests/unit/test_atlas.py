@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from scant.errors import SettingError
 from scant.games import atlas, drawing_atlas, frames
@@ -27,15 +28,9 @@ def frame():
 
 
 def slopes(**columns):
-    one = {
-        "measure": "dcg",
-        "m": 3,
-        "k": 1,
-        "slope": 0.664,
-        "low": 0.64,
-        "high": 0.69,
-        "verdict": "agrees",
-    }
+    one = yaml.safe_load(
+        "{measure: dcg, m: 3, k: 1, slope: 0.664, low: 0.64, high: 0.69, verdict: agrees}"
+    )
     return pd.DataFrame([one | columns])
 
 
@@ -246,16 +241,9 @@ def test_a_slope_agrees_with_a_rate_if_regret_grows_no_faster(exponent, low, hig
 
 
 def test_the_table_of_cells_has_the_best_learner_and_its_constant(monkeypatch):
-    common = {
-        "measure": "ndcg",
-        "grades": 2,
-        "m": 3,
-        "k": 2,
-        "kind": "x",
-        "stream": "g",
-        "horizon": 1000,
-        "n": 9,
-    }
+    common = yaml.safe_load(
+        "{measure: ndcg, grades: 2, m: 3, k: 2, kind: x, stream: g, horizon: 1000, n: 9}"
+    )
     rows = [
         common | {"learner": "worse", "slope": 0.97, "low": 0.95, "high": 0.99, "regret": 700.0},
         common | {"learner": "better", "slope": 0.66, "low": 0.65, "high": 0.68, "regret": 250.0},

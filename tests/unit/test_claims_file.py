@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from scant.ads import theorems as ads_theorems
 from scant.data import registry
@@ -608,13 +609,11 @@ def test_numbers_are_read_from_statements(statement, numbers):
 
 
 # learners and losses as statements name them, by the value of `kind` or `surrogate` that they are
-NAMED = {
-    "PDGD": "pdgd", "DBGD": "dbgd", "ListNet": "listnet", "SLAM": "slam", "RankSVM": "ranksvm",
-    "KL": "kl",
-    "SmoothDCG": "smoothdcg", "OnlineRank": "online-rank", "Hedge": "hedge",
-    "PermELearn": "permelearn",
-    "CombBand": "comb-band",
-}  # fmt: skip
+NAMED = yaml.safe_load(
+    """{PDGD: pdgd, DBGD: dbgd, ListNet: listnet, SLAM: slam, RankSVM: ranksvm, KL: kl,
+    SmoothDCG: smoothdcg, OnlineRank: online-rank, Hedge: hedge,
+    PermELearn: permelearn, CombBand: comb-band}"""
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OF_RUNS_WHOLE)

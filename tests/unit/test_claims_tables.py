@@ -29,14 +29,11 @@ from scant.study import settings as studies
 from scant.verdict import claims, readings, selection, tables
 
 TABLE = pd.DataFrame(
-    {
-        "measure": ["dcg", "dcg", "ndcg"],
-        "k": [1, 2, 1],
-        "rate": ["T^(2/3)", "T^(1/2)", "T"],
-        "bias": [3.0, 2.0, 5.0],
-        "variance": [4.0, 1.0, 6.0],
-        "source": ["3.2: agrees", "3.3: agrees", "3.4: differs"],
-    }
+    yaml.safe_load(
+        """{measure: [dcg, dcg, ndcg], k: [1, 2, 1], rate: [T^(2/3), T^(1/2), T], bias: [3.0,
+        2.0, 5.0], variance: [4.0, 1.0, 6.0], source: ["3.2: agrees", "3.3: agrees",
+        "3.4: differs"]}"""
+    )
 )
 
 
@@ -48,44 +45,35 @@ TABLE = pd.DataFrame(
         ({"cell": {"measure": "dcg"}, "column": "source", "expected": "agrees"}, "holds"),
         ({"cell": {}, "column": "source", "expected": "agrees"}, "fails"),
         (
-            {
-                "cell": {"k": 2},
-                "column": ["bias", "variance"],
-                "expected": [2.05, 1],
-                "margin": 0.1,
-            },
+            yaml.safe_load(
+                "{cell: {k: 2}, column: [bias, variance], expected: [2.05, 1], margin: 0.1}"
+            ),
             "holds",
         ),
         (
-            {"cell": {"k": 2}, "column": ["bias", "variance"], "expected": [2.2, 1], "margin": 0.1},
+            yaml.safe_load(
+                "{cell: {k: 2}, column: [bias, variance], expected: [2.2, 1], margin: 0.1}"
+            ),
             "fails",
         ),
         (
-            {
-                "cell": {"measure": "dcg", "k": 2},
-                "column": "bias",
-                "against": {"k": 1},
-                "comparison": "less",
-            },
+            yaml.safe_load(
+                """{cell: {measure: dcg, k: 2}, column: bias, against: {k: 1}, comparison: less}"""
+            ),
             "holds",
         ),
         (
-            {
-                "cell": {"measure": "ndcg"},
-                "column": "bias",
-                "against": {"measure": "dcg", "k": 1},
-                "comparison": "less",
-            },
+            yaml.safe_load(
+                """{cell: {measure: ndcg}, column: bias, against: {measure: dcg, k: 1},
+                comparison: less}"""
+            ),
             "fails",
         ),
         (
-            {
-                "cell": {"k": 2},
-                "column": "bias",
-                "against": 1.9,
-                "comparison": "close",
-                "margin": {"relative": 0.1},
-            },
+            yaml.safe_load(
+                """{cell: {k: 2}, column: bias, against: 1.9, comparison: close,
+                margin: {relative: 0.1}}"""
+            ),
             "holds",
         ),
         (
@@ -231,11 +219,9 @@ def test_claims_of_one_s_own_stand_beside_those_of_the_project(tmp_path):
 
 def test_all_defects_of_a_file_of_claims_are_told_at_once(tmp_path):
     own = {key: value for key, value in CLAIM.items() if key != "source"} | {"against": 5.0}
-    defects = {
-        "a": {"source": {"place": "1"}},
-        "b": {"source": {"title": "A study"}},
-        "c": {"comparison": "greatr"},
-    }
+    defects = yaml.safe_load(
+        """{a: {source: {place: "1"}}, b: {source: {title: A study}}, c: {comparison: greatr}}"""
+    )
     whole = own | {"source": {"title": "A study", "place": "1"}}
     (tmp_path / "mine.yaml").write_text(
         yaml.safe_dump({name: whole | one for name, one in defects.items()})

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from toys import command, play, settle
 
 from scant import cli, jobs
@@ -29,14 +30,10 @@ CAMPAIGN = {
     "campaign": "hotel", "settings": {"dimensions": 3, "informative": 2}, "train_rows": 400,
     "test_rows": 300,
 }  # fmt: skip
-EXPERIMENT = {
-    "streams": ["sim"],
-    "learners": ["slam"],
-    "seeds": 2,
-    "tuning": "paper",
-    "tuning_seeds": 0,
-    "rounds": 40,
-}
+EXPERIMENT = yaml.safe_load(
+    """{streams: [sim], learners: [slam], seeds: 2, tuning: paper, tuning_seeds: 0,
+    rounds: 40}"""
+)
 TOP = {"kind": "top", "learners": ["ranksvm"], "figures": ["figure-top-regret"], "regret": True}
 PLACE = ("all", "sim", "slam")
 RUN = command("run", *PLACE, "seed-0-1", output="run.parquet")
@@ -51,12 +48,13 @@ def config(**changes):
         "games": {"flip": {"stream": "flip", "settings": {"items": 6, "relevant": 2},
                            "loss": "dcg"}},
         "logs": {"hotel": CAMPAIGN},
-        "learners": {
-            "slam": {"kind": "slam", "rates": [0.1, "theory"]},
-            "listnet": {"kind": "listnet", "rates": [0.1, 1.0]},
-            "ranksvm": {"kind": "rtop", "surrogate": "ranksvm"}, "ftpl": {"kind": "ftpl"},
-            "uniform": {"kind": "uniform"},
-        },
+        "learners": yaml.safe_load("""
+            slam: {kind: slam, rates: [0.1, theory]}
+            listnet: {kind: listnet, rates: [0.1, 1.0]}
+            ranksvm: {kind: rtop, surrogate: ranksvm}
+            ftpl: {kind: ftpl}
+            uniform: {kind: uniform}
+        """),
         "experiments": {
             "all": EXPERIMENT | {"learners": ["slam", "listnet"]},
             "top": EXPERIMENT | TOP,
@@ -159,14 +157,9 @@ def test_a_learner_of_ones_own_that_fails_is_named(tmp_path, monkeypatch, capsys
         assert not Path("run.parquet").exists()
 
 
-OWN = {
-    "mine": {
-        "task": "ranking",
-        "parser": "letor",
-        "features": 2,
-        "parts": {"all": {"file": "my.txt"}},
-    }
-}
+OWN = yaml.safe_load(
+    "{mine: {task: ranking, parser: letor, features: 2, parts: {all: {file: my.txt}}}}"
+)
 
 
 def own_data(text):

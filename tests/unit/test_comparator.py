@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from scipy import optimize
 
 from scant import __version__, files, surrogates
@@ -462,21 +463,14 @@ def path(tmp_path_factory):
 
 
 def job(**changed):
-    return {
-        "study": "s",
-        "study_seed": 7,
-        "experiment": "top",
-        "kind": "top",
-        "stream": "small",
-        "stream_settings": {},
-        "judge": "squared",
-        "radius": 0.5,
-        "rounds": 150,
-        "empty": "zero",
-        "order": "shuffled",
-        "keep": 1.0,
-        "source": "text",
-    } | changed
+    return (
+        yaml.safe_load(
+            """{study: s, study_seed: 7, experiment: top, kind: top, stream: small,
+        stream_settings: {}, judge: squared, radius: 0.5, rounds: 150, empty: zero,
+        order: shuffled, keep: 1.0, source: text}"""
+        )
+        | changed
+    )
 
 
 def test_the_file_holds_what_was_found_and_where_it_is_from(path, tmp_path):

@@ -34,17 +34,14 @@ from scant.study import code, settings
 from scant.study.plan import ORIGINAL, Plan
 
 TINY = Path("config/studies/tiny.yaml")
-MADE_BY = {
-    "settings": {
-        "seed": 7,
-        "learners": {"slam": {"kind": "slam", "rates": [0.1, 1.0]}, "random": {"kind": "random"}},
-    },
-    "claims": {"top-a": "aaa", "top-b": "bbb", "ads-c": "ccc"},
-    "code": {"top": "123", "verdicts": "456"},
-    "modules": {"scant.rankers.top": "12", "scant.verdict.claims": "45"},
-    "versions": {"Python": "3.11.7", "numpy": "2.1.0", "system": "Linux, x86_64"},
-    "data": {"digits/test": "6ebb"},
-}
+MADE_BY = yaml.safe_load("""
+settings: {seed: 7, learners: {slam: {kind: slam, rates: [0.1, 1.0]}, random: {kind: random}}}
+claims: {top-a: aaa, top-b: bbb, ads-c: ccc}
+code: {top: "123", verdicts: "456"}
+modules: {scant.rankers.top: "12", scant.verdict.claims: "45"}
+versions: {Python: 3.11.7, numpy: 2.1.0, system: "Linux, x86_64"}
+data: {digits/test: 6ebb}
+""")
 
 
 def claim(id, verdict="holds", estimate=0.5, low=0.4, high=0.6, n=8, **more) -> dict:
@@ -84,33 +81,18 @@ CELLS = [
     cell("top-b", "undecided", 0.1, -0.1, 0.3),
 ]
 FINALS = [
-    {
-        "experiment": "top",
-        "learner": "slam",
-        "rounds": 100,
-        "rate": 0.1,
-        "mean": 0.5,
-        "low": 0.4,
-        "high": 0.6,
-    },
-    {
-        "experiment": "top",
-        "learner": "slam",
-        "rounds": 200,
-        "rate": 0.1,
-        "mean": 0.6,
-        "low": 0.5,
-        "high": 0.7,
-    },
-    {
-        "experiment": "top",
-        "learner": "random",
-        "rounds": 100,
-        "rate": "",
-        "mean": 0.25,
-        "low": "",
-        "high": "",
-    },
+    yaml.safe_load(
+        """{experiment: top, learner: slam, rounds: 100, rate: 0.1, mean: 0.5, low: 0.4,
+        high: 0.6}"""
+    ),
+    yaml.safe_load(
+        """{experiment: top, learner: slam, rounds: 200, rate: 0.1, mean: 0.6, low: 0.5,
+        high: 0.7}"""
+    ),
+    yaml.safe_load(
+        """{experiment: top, learner: random, rounds: 100, rate: "", mean: 0.25, low: "",
+        high: ""}"""
+    ),
 ]
 
 
@@ -245,16 +227,12 @@ def test_a_text_that_differs():
 
 
 def test_settings_are_compared_by_key_path():
-    a = {
-        "seed": 1,
-        "learners": {"x": {"rates": [1, 2], "k": None}, "gone": {"kind": "y"}},
-        "same": [{"a": 1}],
-    }
-    b = {
-        "seed": 2,
-        "learners": {"x": {"rates": [1, 3]}, "new": {"kind": "z"}},
-        "same": [{"a": 1.0}],
-    }
+    a = yaml.safe_load(
+        """{seed: 1, learners: {x: {rates: [1, 2], k: null}, gone: {kind: y}}, same: [{a: 1}]}"""
+    )
+    b = yaml.safe_load(
+        "{seed: 2, learners: {x: {rates: [1, 3]}, new: {kind: z}}, same: [{a: 1.0}]}"
+    )
     assert differing(a, b) == [
         ("seed", "1", "2"),
         ("learners.x.rates", "[1, 2]", "[1, 3]"),

@@ -18,15 +18,9 @@ from scant.files import write_parquet
 from scant.study import paths, settings
 from scant.study.plan import Plan
 
-RUN = {
-    "study": "s",
-    "experiment": "e",
-    "stream": "a",
-    "learner": "l",
-    "seeds": [0, 1],
-    "rounds": 20,
-    "rate": 0.5,
-}
+RUN = yaml.safe_load(
+    "{study: s, experiment: e, stream: a, learner: l, seeds: [0, 1], rounds: 20, rate: 0.5}"
+)
 
 
 def put(folder, path, metadata, **columns):
@@ -152,14 +146,9 @@ def test_every_job_of_a_study_refuses_what_is_not_its_own(tmp_path, monkeypatch,
     """A toy study is played by the commands of its rules; then its files are exchanged for
     others.
     """
-    experiment = {
-        "kind": "top",
-        "streams": ["a", "b"],
-        "learners": ["l", "r"],
-        "seeds": 2,
-        "batch": 1,
-        "rounds": 10,
-    }
+    experiment = yaml.safe_load(
+        "{kind: top, streams: [a, b], learners: [l, r], seeds: 2, batch: 1, rounds: 10}"
+    )
     experiment |= {
         "tuning": "paper",
         "tuning_seeds": 0,

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import seaborn as sns
+import yaml
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
@@ -493,13 +494,10 @@ def test_bands_are_fainter_where_there_are_more():
 
 def test_learners_of_one_title_are_told_apart_by_their_ids():
     frame = pd.DataFrame(
-        {
-            "experiment": "e",
-            "stream": ["a", "a", "b", "b", "b"],
-            "learner": ["x", "y", "z", "v", "w"],
-            "label": ["Same", "Same", "Alone", "Kinds", "Other"],
-            "kind": "slam",
-        }
+        yaml.safe_load(
+            """{experiment: e, stream: [a, a, b, b, b], learner: [x, y, z, v, w], label: [Same,
+            Same, Alone, Kinds, Other], kind: slam}"""
+        )
     )
     assert panels.named(frame)["learner"].tolist() == [
         "Same (x)",

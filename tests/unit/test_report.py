@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from matplotlib.colors import to_rgb
 from scipy import stats
 from toys import SHOWN
@@ -70,30 +71,21 @@ def gathered(*parts):
     return pd.concat(parts, ignore_index=True)
 
 
-DETAILS = {
-    "all": {
-        "kind": "perceptron",
-        "tuning": "held-out",
-        "title": "text",
-        "titles": {
-            "streams": {"letor": "LETOR", "sim": "Separable", "foe": "Adversary"},
-            "learners": {
-                "slam": "SLAM",
-                "listnet": "ListNet",
-                "ap": "SLAM (AP)",
-                "ideal": "Ideal",
-                "two": "Two",
-            },
-        },
-    }
-}
+DETAILS = yaml.safe_load("""
+all:
+  kind: perceptron
+  tuning: held-out
+  title: text
+  titles:
+    streams: {letor: LETOR, sim: Separable, foe: Adversary}
+    learners: {slam: SLAM, listnet: ListNet, ap: SLAM (AP), ideal: Ideal, two: Two}
+""")
 # Seeds 0 to 2 are reported and prefer rate 1; seeds 3 and 4 are set aside and prefer rate 2; rate 4
 # fails in one.
-OUTCOMES = {
-    "1": [0.50, 0.60, 0.70, 0.10, 0.10],
-    "2": [0.40, 0.30, 0.50, 0.60, 0.70],
-    "4": [0.90, 0.90, 0.90, 0.90, 0.90],
-}
+OUTCOMES = yaml.safe_load(
+    """{"1": [0.5, 0.6, 0.7, 0.1, 0.1], "2": [0.4, 0.3, 0.5, 0.6, 0.7], "4": [0.9, 0.9,
+    0.9, 0.9, 0.9]}"""
+)
 LISTNET = [0.45, 0.20, 0.55, 0.0, 0.0]
 
 

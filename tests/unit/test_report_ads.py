@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from scipy import stats
 
 from scant.ads import coverage
@@ -29,16 +30,10 @@ DETAILS = {
         "baseline": "forest",
         "seeds": 3,
         "tuning": "held-out",
-        "readings": {
-            "tuning": "held-out",
-            "validation": 0.2,
-            "threshold": "f1",
-            "undersample": None,
-            "undersampled": "classifiers",
-            "standardise": True,
-            "select": 1.0,
-            "level": 0.95,
-        },
+        "readings": yaml.safe_load(
+            """{tuning: held-out, validation: 0.2, threshold: f1, undersample: null,
+            undersampled: classifiers, standardise: true, select: 1.0, level: 0.95}"""
+        ),
         "titles": {
             "streams": {
                 "digits": "Digits",
@@ -79,15 +74,10 @@ NONE = dict.fromkeys(("lower", "low", "high"), np.nan) | {
     "refused": "",
     "warnings": "",
 }
-DIAGNOSED = {
-    "clicks": 500.0,
-    "matched_clicks": 400.0,
-    "effective": 9_000.0,
-    "largest_weight": 4.0,
-    "declared_weight": 4.0,
-    "unmatched": 0.0,
-    "mean_weight": 1.0,
-}
+DIAGNOSED = yaml.safe_load(
+    """{clicks: 500.0, matched_clicks: 400.0, effective: 9000.0, largest_weight: 4.0,
+    declared_weight: 4.0, unmatched: 0.0, mean_weight: 1.0}"""
+)
 
 
 @pytest.fixture(scope="module")
@@ -301,10 +291,9 @@ def test_table_5_1(tmp_path):
 
 def test_table_5_2(tmp_path):
     hotel = {"log": "small-hotel", "source": "campaign", "campaign": "hotel", "seed": 0}
-    hotel["expected"] = {
-        "impressions": [3.5, 4, 4, 4, 4.5],
-        "rates": [0.081, 0.082, 0.078, 0.077, 0.055],
-    }
+    hotel["expected"] = yaml.safe_load(
+        "{impressions: [3.5, 4, 4, 4, 4.5], rates: [0.081, 0.082, 0.078, 0.077, 0.055]}"
+    )
     paths = [tmp_path / name for name in ("train", "test", "own")]
     logs.write(log(20, 5), paths[0], hotel | {"part": "train"})
     logs.write(log(20, 5), paths[1], hotel | {"part": "test"})

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from scant import __version__, files
 from scant.data import stream as streams
@@ -135,21 +136,15 @@ def stream_path(tmp_path):
 
 
 def job(**changes):
-    return {
-        "study": "toy",
-        "study_seed": 1,
-        "experiment": "all",
-        "stream": "sep",
-        "learner": "one",
-        "kind": "perceptron",
-        "stream_settings": {"generator": "separable"},
-        "learner_settings": {"kind": "slam", "rates": [0.25, "theory"]},
-        "source": "text",
-        "rounds": 130,
-        "empty": "zero",
-        "order": "shuffled",
-        "keep": 1.0,
-    } | changes
+    return (
+        yaml.safe_load(
+            """{study: toy, study_seed: 1, experiment: all, stream: sep, learner: one,
+        kind: perceptron, stream_settings: {generator: separable},
+        learner_settings: {kind: slam, rates: [0.25, theory]}, source: text,
+        rounds: 130, empty: zero, order: shuffled, keep: 1.0}"""
+        )
+        | changes
+    )
 
 
 TOP = {"kind": "top", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
@@ -351,12 +346,12 @@ def test_a_probability_of_exploring_is_chosen_from_as_a_rate_is(stream_path, tmp
     assert slots == [seen | {"exploration": "slot", "gamma": gamma} for gamma in (0.3, 1.0)]
 
 
-LEARNERS = {
-    "perceptron": {"kind": "slam", "rates": [0.25, 1.0]},
-    "random": {"kind": "random"},
-    "top": {"kind": "rtop", "surrogate": "kl", "gamma": 0.5, "rates": [0.1, 0.5]},
-    "adversary": {"kind": "slam", "rates": [0.25]},
-}
+LEARNERS = yaml.safe_load("""
+perceptron: {kind: slam, rates: [0.25, 1.0]}
+random: {kind: random}
+top: {kind: rtop, surrogate: kl, gamma: 0.5, rates: [0.1, 0.5]}
+adversary: {kind: slam, rates: [0.25]}
+""")
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from scant import files, schema
 from scant.bandits import campaigns
@@ -178,11 +179,9 @@ def test_settings_that_ask_for_too_much(tmp_path, text, reason):
 
 def test_aliases_in_measure_are_read(tmp_path):
     (tmp_path / "study.yaml").write_text("a: &a {b: [1, 2]}\nc: *a\nd: {<<: *a}\n")
-    assert schema.read_yaml(tmp_path / "study.yaml") == {
-        "a": {"b": [1, 2]},
-        "c": {"b": [1, 2]},
-        "d": {"b": [1, 2]},
-    }
+    assert schema.read_yaml(tmp_path / "study.yaml") == yaml.safe_load(
+        "{a: {b: [1, 2]}, c: {b: [1, 2]}, d: {b: [1, 2]}}"
+    )
 
 
 # --- text
@@ -266,7 +265,7 @@ def test_labels_and_ids_may_have_any_number_of_digits(tmp_path):
 
 
 def log_of(path, **columns):
-    common = {"action": ["a", "b"], "reward": [0, 1], "propensity": [0.5, 0.5], "x": [1, 2]}
+    common = yaml.safe_load("{action: [a, b], reward: [0, 1], propensity: [0.5, 0.5], x: [1, 2]}")
     pq.write_table(pa.table(common | columns), path)
     return path
 
@@ -302,7 +301,9 @@ OURS = {  # columns and metadata
     "ranking": ({"query": [1], "grade": pa.array([1], pa.int16()), "f1": ONE}, {"task": "ranking"}),
     "classification": ({"label": ["a"], "f1": ONE}, {"task": "classification"}),
     "comparator": (
-        {"seed": [0], "round": [1], "best": [1.0], "gap": [0.1], "norm": [1.0], "at_zero": [2.0]},
+        yaml.safe_load(
+            "{seed: [0], round: [1], best: [1.0], gap: [0.1], norm: [1.0], at_zero: [2.0]}"
+        ),
         {"experiment": "e", "stream": "s", "judge": "kl"},
     ),
 }

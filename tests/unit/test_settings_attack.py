@@ -22,13 +22,13 @@ from scant.study import sweeps
 from scant.study.schema import LONGEST_ID
 
 ROOT = Path(__file__).parents[2]
-SMALL = {
-    "study": "s",
-    "claims": None,
-    "streams": {"a": {"generator": "linear", "settings": {"queries": 12, "documents": 4}}},
-    "learners": {"l": {"kind": "slam", "rates": [0.5]}},
-    "experiments": {"e": {"streams": ["a"], "learners": ["l"], "rounds": 10, "seeds": 2}},
-}
+SMALL = yaml.safe_load("""
+study: s
+claims: null
+streams: {a: {generator: linear, settings: {queries: 12, documents: 4}}}
+learners: {l: {kind: slam, rates: [0.5]}}
+experiments: {e: {streams: [a], learners: [l], rounds: 10, seeds: 2}}
+""")
 
 
 def changed(path: str, value) -> dict:
@@ -109,11 +109,10 @@ def test_what_cannot_be_right(path, value, reason):
     assert reason in message and len(message) < 600
 
 
-LIKE = {
-    "streams.A": {"generator": "linear", "settings": {"queries": 9, "documents": 4}},
-    "learners.L": {"kind": "random"},
-    "experiments.E": {"streams": ["a"], "learners": ["l"]},
-}
+LIKE = yaml.safe_load(
+    """{streams.A: {generator: linear, settings: {queries: 9, documents: 4}},
+    learners.L: {kind: random}, experiments.E: {streams: [a], learners: [l]}}"""
+)
 
 
 @pytest.mark.parametrize(("path", "value"), LIKE.items(), ids=LIKE)
@@ -271,7 +270,9 @@ def test_words_on_the_command_line_keep_what_was_typed():
     given = {"e": {"seeds": "012", "title": "no", "rates": ["0.5", "true", "{a: [1]}"]}}
     config = copy.deepcopy(given)
     studies.understand(config, given)
-    assert config == {"e": {"seeds": "012", "title": "no", "rates": [0.5, True, {"a": [1]}]}}
+    assert config == yaml.safe_load(
+        '{e: {seeds: "012", title: "no", rates: [0.5, true, {a: [1]}]}}'
+    )
 
 
 # --- any value anywhere in a study

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -153,13 +154,9 @@ def test_an_absent_original_is_named(tmp_path):
         tables.convert(dataset(), "test", tmp_path / "absent", tmp_path / "table.parquet")
 
 
-COLUMNS = {
-    "query": [1, 1, 2],
-    "grade": [0, 2, 1],
-    "f1": [0.5, 1, 2],
-    "f2": [1, 2, 3],
-    "title": ["a", "b", "c"],
-}
+COLUMNS = yaml.safe_load(
+    "{query: [1, 1, 2], grade: [0, 2, 1], f1: [0.5, 1, 2], f2: [1, 2, 3], title: [a, b, c]}"
+)
 
 
 @pytest.mark.parametrize("parser", ["parquet", "csv", "numbers_of_mine:read"])
@@ -226,7 +223,9 @@ def test_a_note_names_the_files_beside_that_are_not_read(tmp_path, monkeypatch, 
 
 
 def test_own_parquet_for_classification(tmp_path):
-    original = own_parquet(tmp_path, {"label": [1, 2, 1], "f1": [0.5, 1, 2], "f2": [1, 2, 3]})
+    original = own_parquet(
+        tmp_path, yaml.safe_load("{label: [1, 2, 1], f1: [0.5, 1, 2], f2: [1, 2, 3]}")
+    )
     toy = dataset("classification", "parquet")
     tables.convert(toy, "test", original, tmp_path / "table.parquet")
     features, labels = tables.read_classification(tmp_path / "table.parquet")

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 from projects import ROOT, Forked
 
 from scant.cli import main
@@ -54,51 +55,42 @@ STUDY = {
         **{kind: {"kind": kind} for kind in ("slam", "listnet", "random", "ftpl", "uniform")},
         "erm": {"kind": "erm-l2", "surrogate": "listnet"},
     },
-    "experiments": {
-        "online": {
-            "streams": ["linear"],
-            "learners": ["slam", "listnet", "random"],
-            "rounds": 20,
-            "seeds": 2,
-        },
-        "games": {
-            "kind": "fixed-items",
-            "games": ["flip"],
-            "learners": ["ftpl"],
-            "rounds": 20,
-            "seeds": 2,
-            "figures": ["figure-games-rounds"],
-        },
-        "ads": {
-            "kind": "ads",
-            "logs": ["own"],
-            "learners": ["uniform"],
-            "seeds": 2,
-            "figures": ["figure-logs"],
-        },
-        "generalisation": {
-            "kind": "generalisation",
-            "populations": ["noisy"],
-            "learners": ["erm"],
-            "seeds": 2,
-            "n": [8, 12, 16],
-            "figures": ["figure-generalisation-n"],
-        },
-    },
+    "experiments": yaml.safe_load("""
+        online: {streams: [linear], learners: [slam, listnet, random], rounds: 20, seeds: 2}
+        games:
+          kind: fixed-items
+          games: [flip]
+          learners: [ftpl]
+          rounds: 20
+          seeds: 2
+          figures: [figure-games-rounds]
+        ads: {kind: ads, logs: [own], learners: [uniform], seeds: 2, figures: [figure-logs]}
+        generalisation:
+          kind: generalisation
+          populations: [noisy]
+          learners: [erm]
+          seeds: 2
+          n: [8, 12, 16]
+          figures: [figure-generalisation-n]
+    """),
 }
 ADDRESS = "https://e.org/?a='b'&c=(d)#"
 SOURCE = dict.fromkeys(("title", "authors", "place", "named", "words"), "")
 CLAIM = {"source": SOURCE, "statement": "", "chosen": "", "family": "texts", "data": ""}
 CLAIMS = {
-    "learns": CLAIM | {
-        "quantity": "final", "comparison": "less", "where": {"kind": "perceptron"},
-        "learner": {"kind": "slam"},
-        "against": {"kind": "listnet"}, "control": {"words": "", "learner": {"kind": "listnet"}},
-    },
-    "says": CLAIM | {"quantity": "table", "table": "observability",
-                     "cell": {"measure": "sum-loss", "m": 3, "k": 1},
-                     "column": "rate", "comparison": "exact", "expected": "",
-                     "control": {"words": "", "expected": ""}},
+    "learns": CLAIM | yaml.safe_load("""
+        quantity: final
+        comparison: less
+        where: {kind: perceptron}
+        learner: {kind: slam}
+        against: {kind: listnet}
+        control: {words: "", learner: {kind: listnet}}
+    """),
+    "says": CLAIM | yaml.safe_load(
+        """{quantity: table, table: observability, cell: {measure: sum-loss, m: 3, k: 1},
+        column: rate, comparison: exact, expected: "", control: {words: "",
+        expected: ""}}"""
+    ),
 }  # fmt: skip
 RESULTS = "results/texts"
 # Not on the page: whose archives are, where data are got, what claims need and expect, the title of
