@@ -104,6 +104,12 @@ def judged(config: dict = GAMES, traces: dict | None = None, **stated) -> pd.Dat
     return judge_study(made, planned(config), traces).set_index("id")
 
 
+def readings(traces: dict | None = None, **stated) -> list:
+    """The readings of a claim about GAMES that differs from CLAIM in what is stated."""
+    traces = played(GAMES) if traces is None else traces
+    return claims.examine({"one": CLAIM | stated}, planned(GAMES), traces)["one"].readings
+
+
 B_IS_WORSE = "stream == 'b' and learner == 'all'", 20
 CONTRACT = [
     *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding",

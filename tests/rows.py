@@ -19,14 +19,14 @@ def row(table: pd.DataFrame, **where) -> dict:
     return one
 
 
-def values(one: dict, columns: str) -> tuple:
+def entries(one: dict, columns: str) -> tuple:
     """What a row has in these columns, whose names are apart by spaces."""
     return tuple(one[name] for name in columns.split())
 
 
 def three(one: dict, name: str) -> tuple:
     """An estimate and its interval."""
-    return values(one, f"{name} {name}_low {name}_high")
+    return entries(one, f"{name} {name}_low {name}_high")
 
 
 def interval(sample):

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
-from rows import gathered, interval, row, three, values
+from rows import entries, gathered, interval, row, three
 from toys import SHOWN
 
 from scant.data import stream as streams
@@ -222,10 +222,10 @@ def test_the_table_has_means_and_intervals_of_both_rankings_at_the_chosen_rate(f
     table = top.top_table(frame, DETAILS)
     assert table["learner"].tolist() == list(FINALS)
     one = row(table, learner="squared")
-    assert values(one, "rate tuning rounds ok n rate_mean") == ("1", "held-out", 1000, 3, 3, 1.0)
-    assert values(one, "mean low high") == interval(FINALS["squared"])
+    assert entries(one, "rate tuning rounds ok n rate_mean") == ("1", "held-out", 1000, 3, 3, 1.0)
+    assert entries(one, "mean low high") == interval(FINALS["squared"])
     assert three(one, "ranker") == interval(np.array(FINALS["squared"]) + 0.1)
-    assert values(one, "explored mismatched clipped idle updates") == (100, 50, 1, 7, 1000)
+    assert entries(one, "explored mismatched clipped idle updates") == (100, 50, 1, 7, 1000)
     assert pd.isna(one["failed_in"])
     details = {"top": DETAILS["top"] | {"tuning": "paper"}}
     assert row(top.top_table(frame, details), learner="squared")["rate"] == "2"
@@ -248,7 +248,7 @@ def test_failed_runs_are_counted_and_left_out(frame):
     failed = (frame["learner"] == "squared") & (frame["setting"] == "1") & (frame["seed"] == 1)
     frame.loc[failed, ["failed_in", "updates", "idle"]] = [1001, 5, 1000]
     one = row(top.top_table(frame, DETAILS), learner="squared")
-    assert values(one, "ok n failed_in updates idle") == (2, 3, 1001, 1000, 7)
+    assert entries(one, "ok n failed_in updates idle") == (2, 3, 1001, 1000, 7)
     assert one["mean"] == pytest.approx((0.50 + 0.66) / 2)
     assert one["ranker"] == pytest.approx((0.50 + 0.66) / 2 + 0.1)
     assert one["to_listnet"] == pytest.approx(((0.50 - 0.70) + (0.66 - 0.72)) / 2)
@@ -256,7 +256,7 @@ def test_failed_runs_are_counted_and_left_out(frame):
     assert row(top.top_table(frame, DETAILS), learner="squared")["failed_in"] == 900  # the first
     frame.loc[frame["learner"] == "squared", "failed_in"] = 3
     one = row(top.top_table(frame, DETAILS), learner="squared")
-    assert values(one, "ok n failed_in") == (0, 3, 3)
+    assert entries(one, "ok n failed_in") == (0, 3, 3)
     assert np.isnan([one["mean"], one["ranker"], one["to_random"], one["updates"]]).all()
 
 
@@ -317,12 +317,12 @@ def test_rounds_without_a_positive_mean_regret_are_counted_and_leave_no_slope():
     runs.loc[runs["round"].isin([20, 50]), "surrogate_loss"] = 0.0
     runs.loc[runs["round"] == 100, "surrogate_loss"] = 100.0 * 100  # a regret of exactly 0
     one = only(runs)
-    assert values(one, "nonpositive slopes ok") == (3, 0, 3) and np.isnan(one["slope"])
+    assert entries(one, "nonpositive slopes ok") == (3, 0, 3) and np.isnan(one["slope"])
     runs = powers(0.5, 0.5, 0.5)
     # the mean is above 0
     runs.loc[(runs["round"] == 200) & (runs["seed"] == 0), "surrogate_loss"] = 200.0 * 100
     one = only(runs)
-    assert values(one, "nonpositive slopes ok") == (0, 3, 3) and np.isfinite(one["slope"])
+    assert entries(one, "nonpositive slopes ok") == (0, 3, 3) and np.isfinite(one["slope"])
 
 
 def test_regret_is_where_there_are_comparators_of_the_judge_stream_and_seed():
@@ -338,11 +338,11 @@ def test_regret_is_where_there_are_comparators_of_the_judge_stream_and_seed():
     table = top.regret_table(runs, DETAILS, there)
     assert table["learner"].tolist() == ["squared", "full"]  # no surrogate judges the others
     one = row(table, learner="squared")
-    assert values(one, "ok n slopes") == (2, 3, 2)
+    assert entries(one, "ok n slopes") == (2, 3, 2)
     assert three(one, "regret") == interval(3 * 1000 ** np.array([0.5, 0.7]))
     none = row(table, learner="full")
-    assert values(none, "ok n slopes nonpositive") == (0, 1, 0, 0)
-    assert np.isnan(values(none, "regret slope per_round gap_share")).all()
+    assert entries(none, "ok n slopes nonpositive") == (0, 1, 0, 0)
+    assert np.isnan(entries(none, "regret slope per_round gap_share")).all()
     assert pd.isna(none["from_round"])
     for nothing in (None, traces.read_comparators([])):
         assert top.regret_table(runs, DETAILS, nothing)["ok"].tolist() == [0, 0]
@@ -353,12 +353,12 @@ def test_regret_is_where_there_are_comparators_of_the_judge_stream_and_seed():
 def test_a_learner_is_measured_against_its_judges_comparator_and_failed_runs_have_no_regret():
     there = gathered(comparators("squared"), comparators("ranksvm", best=ROUNDS * 100.0 - 50))
     one = only(powers(0.5, 0.5, judge="ranksvm"), there)
-    assert values(one, "objective judge") == ("squared", "ranksvm")
+    assert entries(one, "objective judge") == ("squared", "ranksvm")
     assert one["regret"] == pytest.approx(3 * 1000**0.5 + 50)
     runs = powers(0.5, 0.6, 0.7)
     runs.loc[runs["seed"] == 1, "failed_in"] = 1001
     one = only(runs)
-    assert values(one, "ok n slopes") == (2, 3, 2)
+    assert entries(one, "ok n slopes") == (2, 3, 2)
     assert one["regret"] == pytest.approx(3 * (1000**0.5 + 1000**0.7) / 2)
 
 
@@ -530,7 +530,7 @@ def test_regrets_are_the_rows_with_slopes_beside(study):
     assert set(frame.loc[frame["experiment"] == "again", "n"]) == {2}
     one = row(frame, experiment="top", learner="full", round=500)
     regrets = np.array([2, 3, 4]) * 500**0.6
-    assert values(one, "mean low high") == interval(regrets)
+    assert entries(one, "mean low high") == interval(regrets)
     assert three(one, "slope") == pytest.approx((0.6, 0.6, 0.6))
     assert one["gap"] == 0.5
     for axis, panel in panels_of(frame, drawing.regrets):
@@ -608,7 +608,7 @@ def test_an_objective_has_one_colour_and_full_feedback_is_dashed(study):
     assert colours["squared"] == colours["squared-5"]
     assert colours["ranksvm"] == colours["full"]
     assert colours["listnet"] == colours["listnet-2"]
-    assert len({*values(colours, "squared ranksvm smooth listnet random own")}) == 6
+    assert len({*entries(colours, "squared ranksvm smooth listnet random own")}) == 6
     dashes = {learner: line for learner, (_, _, line) in looks.items()}
     assert [dashes[name] for name in ("squared", "ranksvm", "smooth")] == ["-"] * 3
     assert [dashes[name] for name in ("full", "listnet", "random")] == ["--"] * 3
