@@ -293,19 +293,16 @@ def test_latex_escapes_text_and_rounds_numbers_and_runs_no_title():
     assert r"\{z\} \$5 \textbackslash{}frac\{" in text and r"\textbackslash{}input\{a\}\%" in text
 
 
-ESCAPED = (
-    r"""
+ESCAPED = r"""
 \begin{tabular}{lrrrl}
 \toprule
 a\_b & n & x & ok & none \\
 \midrule
 50 \% & 3 & 0.1235 & yes & -- \\
 x\_1 \& \{y\} & 1000000 & -- & no & \textless{}= \textbar{}c\textbar{} \\
-\textbackslash{}alpha\textasciitilde{}\textasciicircum{}\#\$ & -7 & 1.500e+09 & yes & """
-    r"""\textless{}= \textbar{}c\textbar{} \\
+\textbackslash{}alpha\textasciitilde{}\textasciicircum{}\#\$ & -7 & 1.500e+09 & yes &  \\
 \bottomrule
 \end{tabular}"""
-)
 
 
 def test_tables_are_written_as_csv_in_full_and_latex(frame, tmp_path):
