@@ -1,17 +1,30 @@
 """Studies of a few settings, to be changed, loaded and planned."""
 
+from functools import cache
 from pathlib import Path
 
 import yaml
 
+from scant.schema import read_yaml
 from scant.study import settings
 from scant.study.plan import Plan
 
 ROOT = Path(__file__).parents[1]
+# The study files of the project, the default one first.
+STUDIES = [
+    "config/config.yaml",
+    *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("config/studies/*.yaml")),
+]
 
 
 def load(config):
     return settings.load(config, ROOT / "config/datasets.yaml")
+
+
+@cache
+def shipped(path: str) -> tuple[dict, dict]:
+    """A study file of the project, loaded once: not to be changed."""
+    return load(read_yaml(ROOT / path))
 
 
 def planned(config) -> Plan:
