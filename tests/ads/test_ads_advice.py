@@ -20,7 +20,6 @@ from scant.data.logs import Log
 from scant.errors import DataError, SettingError
 from scant_ads import Log as UserLog
 from scant_ads import Policy, evaluate, text
-from scant_ads.evaluation.compare import compare
 from scant_ads.policies.learning import LEARNT
 from scant_ads.reading import formats
 from scant_ads.reading.visits import Visits
@@ -318,7 +317,7 @@ def test_intervals_hold_where_rates_drift(falling):
         columns = {"action": random.integers(0, 2, 60_000), "reward": random.random(60_000) < rate}
         columns["policy:mixed"] = np.where(random.random(60_000) < 0.5, 0.4, 0.6)
         test = UserLog.from_frame(pd.DataFrame(columns).assign(propensity=0.5))
-        row = compare(["mixed"], test, seed=seed).rows[-1]
+        row = evaluate(["mixed"], test, seed=seed).rows[-1]
         assert row["bound"] == "betting"
         missed += not row["low"] <= 0.054 <= row["high"]
     assert missed <= 2
@@ -359,9 +358,9 @@ def test_an_estimate_is_never_outside_of_its_interval():
         given = Visits(**columns, probabilities=mine[:, None], policies=("mine",))
         if matched == 160:  # of 400, where 100 are expected
             with pytest.raises(DataError, match="do not sum to 1"):
-                compare(["mine"], as_log(given))
+                evaluate(["mine"], as_log(given))
             continue
-        found = compare(["mine"], as_log(given))
+        found = evaluate(["mine"], as_log(given))
         row = found.rows[-1]
         assert row["low"] <= row["estimate"] <= row["high"] <= 1 or row["refused"] == "impossible"
         assert (matched > 100) == any("shown as 100 %" in note for note in found.notes)

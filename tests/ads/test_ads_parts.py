@@ -18,7 +18,8 @@ import scant_ads as sa
 from scant.bandits import evaluation, intervals
 from scant.errors import DataError, SettingError
 from scant_ads import simulated
-from scant_ads.evaluation import compare, lifts, quotients
+from scant_ads.evaluation import lifts, quotients
+from scant_ads.evaluation.compare import evaluate
 from scant_ads.reading import digests, summing, tally
 
 
@@ -60,7 +61,7 @@ def test_it_does_not_matter_how_rows_are_parted(tmp_path, train, policies, uneve
         monkeypatch.setattr(tally, "MOST", 300)
     for count, rows in ((1, 10**6), (4, 10**6), (7, 100)):
         log = sa.Log.read(written(tmp_path / str(count), made, count))
-        evaluated = compare.compare(policies, log, train, declared=0.25, rows=rows)
+        evaluated = evaluate(policies, log, train=train, least_propensity=0.25, rows=rows)
         found.append(repr((evaluated.rows, evaluated.comparisons)))
     assert found[0] == found[1] == found[2]
 
@@ -251,7 +252,7 @@ def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, mon
     assert ends == pytest.approx(inner, abs=0.02)
     monkeypatch.setattr(tally, "FULL", 60)
     assert difference() is None
-    notes = compare.evaluate(["mine"], log, least_propensity=0.25).notes
+    notes = evaluate(["mine"], log, least_propensity=0.25).notes
     assert any("uniform and mine are not compared" in note for note in notes)
 
 
@@ -405,7 +406,7 @@ def test_a_feature_may_lack_values_in_a_part_or_in_all(tmp_path, values, typed):
     log, memory, train = sa.Log.read(folder), sa.Log.from_frame(test), sa.Log.from_frame(train)
     expected = sa.evaluate([policy], memory, train=train).to_frame()["estimate"]
     for rows in (30, 10**6):
-        found = compare.compare([policy], log, train, rows=rows).to_frame()
+        found = evaluate([policy], log, train=train, rows=rows).to_frame()
         assert found["estimate"].to_numpy() == pytest.approx(expected.to_numpy())
     assert log.check().ok and log.check()["duplicates"] == memory.check()["duplicates"]
 
