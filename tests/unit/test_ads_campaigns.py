@@ -160,11 +160,6 @@ def test_the_true_ctr_is_that_of_quadrature(epsilon):
     assert abs(found - exact) < 4 * error and error < 4e-4
 
 
-def test_a_true_ctr_of_one_draw_is_refused():
-    with pytest.raises(SettingError, match="draws is 1"):
-        campaigns.true_ctrs(by_hand(), [None], 1, np.random.default_rng(0))
-
-
 def test_users_are_normal_in_two_thirds_of_the_features_and_0_or_1_in_the_others():
     campaign = campaigns.make("hotel", dimensions=12)
     users = campaign.users(50_000, np.random.default_rng(6))

@@ -161,22 +161,6 @@ def test_its_file_is_read_for_the_table_and_the_figure(tmp_path):
     assert len(frame) and (frame["repeats"] == 3).all()
 
 
-def test_settings_that_cannot_be():
-    for words, more, reason in (
-        (("hotle", "deterministic"), {}, "did you mean 'hotel'"),
-        (("hotel", "greedy"), {}, "unknown policy"),
-        (("hotel", "deterministic"), {"logging": "bts"}, "unknown logging"),
-        (("bank", "deterministic"), {"lift": -0.1}, "lift"),
-        (("bank", "deterministic"), {"lift": 5.1}, "lift"),
-    ):
-        with pytest.raises(SettingError, match=reason):
-            setting(*words, 100, **more)
-    with pytest.raises(SettingError, match="unknown drift 'season': did you mean 'seasons'"):
-        study.drifting(100, "season")
-    with pytest.raises(SettingError, match="repeats"):
-        coverage([], 0, np.random.default_rng(0))
-
-
 def test_deficient_support_lowers_what_a_log_shows():
     """The log's own mean is too low by what the policy would show in vain: lower bounds hold, upper
     ends fail.

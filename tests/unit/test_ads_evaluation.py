@@ -270,42 +270,14 @@ def test_clicks_of_small_weight_count_for_little():
 # --- errors
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"reward": [2.0]}, r"reward ranges from 0 to 2; it must be in \[0, 1\]"),
-        ({"reward": [np.nan]}, "reward ranges from nan"),
-        ({"propensity": [0.0]}, r"propensity ranges from 0 to 0.2; it must be in \(0, 1\]"),
-        ({"target": [1.5]}, "target ranges"),
-    ],
-)
-def test_values_out_of_range_are_refused(change, says):
-    log = dict(zip(("reward", "propensity", "target"), campaign(), strict=True))
-    for name, (value,) in change.items():
-        log[name] = np.r_[log[name][:-1], value]
-    with pytest.raises(SettingError, match=says):
-        evaluate(**log, largest_weight=5.0)
-
-
 def test_what_cannot_be_evaluated():
-    log = campaign()
-    reward, bad = log[0], np.full(4000, np.nan)
-    for of, largest, options, message in (
-        ((reward[1:], *log[1:]), 4.0, {}, "shapes"),
-        ([column[:1] for column in log], 4.0, {}, "two rows"),
-        (log, 3.9, {}, r"a weight is 4, above the largest one declared, 3\.9"),
-        (log, np.nan, {}, "largest one declared"),
-        (log, 4.0, {"level": 0.4}, "level"),
-        (log, 4.0, {"level": np.nan}, "level"),
-        ((reward / 2, *log[1:]), 4.0, {"weights": (0.25, 4.0)}, "not all 0 or 1"),
-        (log, 4.0, {"weights": (4.0,)}, "not among the declared values"),
-        *(
-            (log, 4.0, {"q": q}, "q must be")
-            for q in ((reward,), (reward, reward[1:]), (reward, bad))
-        ),
+    for largest, options, message in (
+        (3.9, {}, r"a weight is 4, above the largest one declared, 3\.9"),
+        (np.nan, {}, "largest one declared"),
+        (4.0, {"weights": (4.0,)}, "not among the declared values"),
     ):
         with pytest.raises(SettingError, match=message):
-            evaluate(*of, largest, **options)
+            evaluate(*campaign(), largest, **options)
 
 
 def test_declared_weights():
@@ -313,6 +285,3 @@ def test_declared_weights():
     assert declared_weights([0.2], 0.2, 5) == pytest.approx((0.25, 4))
     assert declared_weights([0.2]) == pytest.approx((5,))
     assert declared_weights([0.5, 0.25], 0.5, 2) == pytest.approx((1, 2))
-    for arguments in (([0.0],), ([1.5],), ([],), ([0.2], 1.5, 5), ([0.2], 0.1), ([0.2], 0.1, 1)):
-        with pytest.raises(SettingError):
-            declared_weights(*arguments)

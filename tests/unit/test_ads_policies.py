@@ -52,14 +52,6 @@ def test_what_is_no_policy_is_refused(best, epsilon, actions, reason):
         Choice(np.array(best), epsilon, actions)
 
 
-def test_actions_that_do_not_belong_to_the_contexts_are_refused():
-    choice = Choice(np.array([0, 1, 1]), 0.1, 2)
-    with pytest.raises(SettingError, match="action 2 is not among"):
-        choice.probability(np.array([0, 2, 0]))
-    with pytest.raises(SettingError, match="shape"):
-        choice.probability(np.array([0, 1]))
-
-
 # --- thresholds
 
 
@@ -84,12 +76,3 @@ def test_no_threshold_is_better_and_ties_go_by_f1_then_to_the_largest(rows, by):
     assert threshold(scores, clicked, by) == max(key.values())[2]
     between = np.append(scores - 0.5, np.inf)
     assert max(measured(scores, clicked, by, s) for s in between) <= max(key.values())[0] + 1e-12
-
-
-def test_bad_input_of_thresholds():
-    with pytest.raises(DataError, match="no row is clicked"):
-        threshold(np.zeros(3), np.zeros(3, bool))
-    with pytest.raises(DataError, match="row 2 is not finite"):
-        threshold(np.array([0, np.nan]), np.array([True, False]))
-    with pytest.raises(SettingError, match="did you mean 'precision'"):
-        threshold(np.zeros(2), np.array([True, False]), "precison")

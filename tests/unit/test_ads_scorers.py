@@ -148,25 +148,6 @@ def test_one_step_from_nothing_is_the_gradient_step():
 # --- bad input
 
 
-@pytest.mark.parametrize("kind", SCORERS)
-def test_a_scorer_refuses_what_it_cannot_learn_from(kind):
-    x = np.zeros((4, 2), np.float32)
-    for clicked, reason in (
-        (np.zeros(4, bool), "none of 4 rows is clicked"),
-        (np.ones(4, bool), "all of 4 rows is"),
-    ):
-        with pytest.raises(DataError, match=reason):
-            fitted(kind, x, clicked, steps=10, trees=2)
-    with pytest.raises(DataError, match="shape"):
-        fitted(kind, x, np.array([True, False]))
-    if KINDS[kind].graded:
-        with pytest.raises(DataError, match="rewards: the same in all of 4 rows"):
-            fitted(kind, x, np.full(4, 0.5))
-    x[2, 1] = np.nan
-    with pytest.raises(DataError, match="row 3: feature 2 is not finite"):
-        fitted(kind, x, np.array([True, False, True, False]))
-
-
 def trained(kind, log, settings=None, **options):
     """A model that is learnt with seed 0; options are those of the learner."""
     settings = settings or Settings(options=options)

@@ -58,16 +58,3 @@ def test_shares_that_cannot_be():
     for share in (0, 1.1, np.nan):
         with pytest.raises(SettingError, match="share of features"):
             top_share(np.zeros(4), share)
-
-
-def test_bad_input():
-    with pytest.raises(DataError, match="row 2: feature 1 is not finite"):
-        information_gain(np.array([[0.0], [np.inf]]), np.array([True, False]))
-    with pytest.raises(DataError, match="2 rows of clicks"):
-        information_gain(np.zeros((3, 1)), np.array([True, False]))
-    with pytest.raises(DataError, match="shape"):
-        information_gain(np.zeros((0, 2)), np.zeros(0, bool))
-    with pytest.raises(SettingError, match="bins is 1"):
-        information_gain(np.zeros((2, 1)), np.array([True, False]), 1)
-    with pytest.raises(SettingError, match="numbers"):
-        top_share(np.array([0.1, np.nan]))

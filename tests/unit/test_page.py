@@ -17,7 +17,7 @@ import yaml
 from rows import entries
 
 from scant.errors import DataError, SettingError
-from scant.page import about, page, story
+from scant.page import about, page
 from scant.page.inline import inline, size
 from scant.present import figures, style
 from scant.study import settings

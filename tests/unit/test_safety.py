@@ -17,7 +17,7 @@ import yaml
 from scant import files, schema
 from scant.bandits import campaigns
 from scant.cli import LOOK, main, parser
-from scant.data import letor, logs, openbandit, registry, stream, tables, uci
+from scant.data import letor, logs, registry, stream, tables, uci
 from scant.data.registry import Dataset, Part
 from scant.declare.declarations import looking, own
 from scant.errors import DataError, SettingError

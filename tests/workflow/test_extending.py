@@ -6,6 +6,7 @@ Commands and code are taken from the document, so that it says what is tried her
 import re
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import numpy as np
