@@ -299,15 +299,17 @@ def test_a_part_may_refute_a_statement_and_never_confirm_it():
         "cells": {"cells": [{}, absent]},
         "places": {"places": 3},
     }
-    table = judged(both=named | {"each": [{"k": None}, {"k": 2}], "places": 2})
-    assert table["verdict"].tolist() == ["holds"]
+    apart = {"cells": [{"on": {"ids": "a"}}, {"on": {"ids": "b"}}], "places": 2}
+    both = {"each": [{"k": None}, {"k": 2}], "places": 2}
+    table = judged(both=named | both, apart=AGAINST_ALL | FIRST | apart)
+    assert table["verdict"].tolist() == ["holds"] * 2
     table = judged(**{name: named | one for name, one in lacking.items()})
     assert table["verdict"].tolist() == ["not testable here"] * 3
     assert (table["readings_total"] == 0).all()
     missing = (
         "no learner with k 3, which the statement names",
         "no learner with kind random",
-        "2 of the 3 games",
+        "2 of the 3 places",
     )
     assert all(text in data for text, data in zip(missing, table["data"], strict=True))
     table = judged(**{name: named | one | {"comparison": "less"} for name, one in lacking.items()})

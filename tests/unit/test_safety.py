@@ -17,7 +17,7 @@ import yaml
 from scant import files, schema
 from scant.bandits import campaigns
 from scant.cli import LOOK, main, parser
-from scant.data import letor, logs, registry, stream, tables, uci
+from scant.data import letor, logs, openbandit, registry, stream, tables, uci
 from scant.data.registry import Dataset, Part
 from scant.declare.declarations import looking, own
 from scant.errors import DataError, SettingError
@@ -190,7 +190,7 @@ def test_a_line_has_a_limit(tmp_path, monkeypatch):
         sizes.write_bytes(counts)
         refused(lambda: letor.read_grouped(path, sizes, 1))
     path.write_bytes(b"item_id,x\n1,2\n1," + long)
-    refused(lambda: logs.read_csv(path, ()), line=3)
+    refused(lambda: openbandit.read(path), line=3)
 
 
 def test_a_row_of_a_users_log_has_a_limit_and_so_has_the_first_line(tmp_path, monkeypatch):

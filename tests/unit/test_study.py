@@ -367,7 +367,6 @@ late: {kind: listnet, decay: 0.5}
 
 
 BAD = yaml.safe_load("""
-- [together, true, "^together: there is no such setting any more, .*Delete it"]
 - [sede, 1, "study: top level: unknown key 'sede': did you mean 'seed'"]
 - [learners.random.title, slam, "all: learners: slam and random have the same title, 'slam'"]
 - [learners.slam.rate, [1], "study: learners.slam: .*'rates'"]
