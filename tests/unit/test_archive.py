@@ -163,8 +163,12 @@ def test_results_are_whose_the_study_says_they_are(
     """All that the profiles of RO-Crate recommend of the results, the run and its software is
     there.
     """
-    made = manifest.read(study)["made"] | {"project": project}
-    change(study, settings={"datasets": {}} | settings, made=made)
+    made, said = (
+        manifest.read(study)["made"] | {"project": project},
+        settings.get("attribution", {}),
+    )
+    data = {"mq2008/fold1-train": "", "optdigits/train": "", "optdigits/test": ""}
+    change(study, settings={"datasets": {}} | settings, made=made, data=data)
     with zipfile.ZipFile(archive.write(study, tmp_path / "small.zip")) as packed:
         graph = json.loads(packed.read(provenance.CRATE))["@graph"]
         text = packed.read("README.md").decode()
@@ -178,9 +182,14 @@ def test_results_are_whose_the_study_says_they_are(
     assert names(root["author"]) == names(run["agent"]) == authors
     assert names(root["license"]) == [licence] and names(workflow["license"]) == ["MIT"]
     assert names(workflow["author"]) == ["The scant contributors"]
+    based = [graph[entity["@id"]] for entity in root["isBasedOn"]]
+    titles = ["LETOR 4.0 MQ2008", "Optical Recognition of Handwritten Digits"]
+    assert [entity["name"] for entity in based] == titles
+    assert based[1]["license"] == "https://creativecommons.org/licenses/by/4.0/"
     organizations = [entity for entity in graph.values() if entity["@type"] == "Organization"]
     assert graph[root["publisher"]["@id"]] in organizations
-    assert all(entity["url"] for entity in organizations)
+    addresses = {entity["url"] for entity in organizations if "url" in entity}
+    assert addresses == {address for key, address in said.items() if key == "url"}
     persons = [entity for entity in graph.values() if entity["@type"] == "Person"]
     assert all(graph[entity["affiliation"]["@id"]] for entity in persons)
     assert f"authors: {', '.join(authors)}\n" in text

@@ -19,9 +19,9 @@ CODE = {
     "": 16_955,
     "ads": 16_200,
     "bandits": 17_958,
-    "data": 21_166,
+    "data": 21_182,
     "declare": 4_423,
-    "finished": 12_263,
+    "finished": 12_377,
     "games": 33_769,
     "generalisation": 17_083,
     "kernels": 32_852,
@@ -35,8 +35,8 @@ CODE = {
     "verdict": 18_929,
 }
 LINES = {"rules": 508, "claims": 2_756}
-TOKENS = {"tests": 437_684}
-WORDS = {"documents": 29_983}  # README and docs, without the marks of numbers
+TOKENS = {"tests": 437_790}
+WORDS = {"documents": 29_992}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,

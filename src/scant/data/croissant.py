@@ -59,9 +59,6 @@ def described(dataset: Dataset) -> dict:
     about = f"{dataset.title}, for {dataset.task}."
     if unlisted:
         about += f" Not listed, since no checksum of theirs is published: {', '.join(unlisted)}."
-    terms = next(
-        (url for name, url in LICENCES.items() if dataset.terms.startswith(name)), dataset.terms
-    )
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -69,9 +66,15 @@ def described(dataset: Dataset) -> dict:
         "name": dataset.id,
         "description": about,
         "url": dataset.home,
-        "license": terms,
+        "license": terms(dataset),
         "distribution": files,
     }
+
+
+def terms(dataset: Dataset) -> str:
+    """The address of a data set's licence, if it is known; else its terms in words."""
+    addresses = (url for name, url in LICENCES.items() if dataset.terms.startswith(name))
+    return next(addresses, dataset.terms)
 
 
 def _file(name: str, file: str, address: str, checksum: str) -> dict:

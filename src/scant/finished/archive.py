@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scant import __version__
+from scant.data import croissant, registry
 from scant.errors import SettingError
 from scant.files import FOLDER_MARK, atomic, check_outputs, damaged
 from scant.finished import manifest, provenance, reading, verifying
@@ -26,7 +27,6 @@ from scant.page import templates
 from scant.schema import PROJECT, read_yaml
 
 README = "README.md"
-NOWHERE = "https://example.org/"  # the address of whom a study names none
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
     "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
@@ -242,14 +242,18 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     def licence(name: str):
         return add(f"https://spdx.org/licenses/{name}", "CreativeWork", name=name, identifier=name)
 
-    publisher = add("#publisher", "Organization", name=whose.publisher, url=whose.url or NOWHERE)
+    def organisation(id: str, name: str, url: str):
+        address = {"url": url} if url else {}
+        return add(id, "Organization", name=name, **address)
+
+    publisher = organisation("#publisher", whose.publisher, whose.url)
     authors = [
         add(f"#author-{number}", "Person", name=name, affiliation=publisher)
         for number, name in enumerate(whose.authors if whose.persons else (), 1)
     ]
     by = authors or [publisher]
     by = by[0] if len(by) == 1 else by
-    name, url = cited["authors"][0]["name"], cited.get("url", NOWHERE)
+    name, url = cited["authors"][0]["name"], cited.get("url", "")
     settings = found.add_formal_parameter("study file", "File", "#settings", properties={})
     several = {"multipleValues": True}
     outcome = found.add_formal_parameter("results", "File", "#results", properties=several)
@@ -260,7 +264,7 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
         "license": licence(cited["license"]),
         "input": settings,
         "output": outcome,
-        "author": add("#scant", "Organization", name=name, url=url),
+        "author": organisation("#scant", name, url),
     }
     language = {"lang": "snakemake", "lang_version": metadata.version("snakemake")}
     file = workflow.get("Snakefile")
@@ -310,6 +314,13 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
         ],
     }
     about |= {"url": whose.url} if whose.url else {}
+    known = registry.load(extra=content["settings"]["datasets"])
+    read = dict.fromkeys(name.partition("/")[0] for name in content["data"])
+    about["isBasedOn"] = [
+        add(f"#data-{id}", "Dataset", name=known[id].title, license=croissant.terms(known[id]))
+        for id in read
+        if id in known
+    ]
     for name, value in about.items():
         found.root_dataset[name] = value
     return found.metadata.generate()
