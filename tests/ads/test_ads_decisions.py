@@ -111,11 +111,11 @@ def test_the_choice_is_the_row_with_the_largest_lower_end_and_says_what_it_says(
 
 
 def test_alike_arms_are_seldom_said_to_be_better():
-    """Headline and table are one rule: of 300 tests of three arms that are alike, 5 % may say yes
+    """Headline and table are one rule: of 120 tests of three arms that are alike, 5 % may say yes
     or no.
     """
     wrong = 0
-    for seed in range(300):
+    for seed in range(120):
         random = np.random.default_rng(seed)
         arm, clicked = random.integers(0, 3, 900), random.random(900) < 0.2
         shown = np.array(["control", "B", "C"])[arm]
@@ -127,7 +127,7 @@ def test_alike_arms_are_seldom_said_to_be_better():
         assert choice["better"] == (answers[choice["policy"]] == "yes")
         assert {*answers} == {"ad:B", "ad:C"}
         wrong += any(answer != "cannot tell" for answer in answers.values())
-    assert wrong <= 27  # more than that have a chance of 0.1 % at 5 %
+    assert wrong <= 14  # more than that have a chance of 0.1 % at 5 %
 
 
 # --- doubly robust
