@@ -392,6 +392,13 @@ def test_how_many_seeds_is_said_and_bands_are_fainter_where_there_are_more():
     assert [panels.alpha(range(count)) for count in (1, 4, 8)] == [0.2, 0.2, 0.1]
 
 
+def test_a_slope_has_the_decimals_that_tell_its_ends_apart():
+    ends = {(0.64, 0.69): "0.66 [0.64, 0.69]", (0.6585, 0.6621): "0.660 [0.658, 0.662]"}
+    ends |= {(0.66, 0.66): "0.66", (np.nan, np.nan): "0.66"}
+    for (low, high), text in ends.items():
+        assert panels.slope({"slope": 0.66, "slope_low": low, "slope_high": high}) == text
+
+
 def test_learners_of_one_title_are_told_apart_by_their_ids():
     rows = {"experiment": "e", "learner": [*"xyzvw"], "kind": "slam"}
     rows |= {"stream": [*"aabbb"], "label": ["Same", "Same", "Alone", "Kinds", "Other"]}

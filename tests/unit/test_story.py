@@ -101,6 +101,15 @@ def test_a_size_against_a_margin_is_named_with_its_sign_and_the_fewest_seeds():
     )
 
 
+def test_where_some_cells_are_undecided_each_side_has_its_numbers_and_seeds():
+    cells = [cell("Letters", 0.002, "holds"), cell(verdict="undecided", agreeing=0.0)]
+    assert plain(story.behind(claim("undecided", cells))) == (
+        "SLAM minus ListNet: +0.002 [-0.003, +0.007] of NDCG@10 on Letters, so in 9 of 10 seeds; "
+        "-0.127 [-0.132, -0.122] of NDCG@10 on Digits, as claimed in 0 of 10 seeds."
+    )
+    assert words.agreeing(0, 10, 0.0) == "0 of 10 seeds"
+
+
 def test_where_cells_differ_both_sides_are_named():
     told = claim(words.DIFFERS, [cell("Letters", 0.002, "holds"), cell()])
     text = "SLAM keeps up with ListNet {}, but falls behind ListNet {}"

@@ -25,18 +25,18 @@ CODE = {
     "games": 33_769,
     "generalisation": 17_083,
     "kernels": 32_852,
-    "page": 16_378,
-    "present": 8_666,
+    "page": 16_505,
+    "present": 8_699,
     "rankers": 48_616,
     "scant_ads": 96_064,
     "starter": 521,
     "study": 15_620,
     "theory": 13_886,
-    "verdict": 18_929,
+    "verdict": 18_938,
 }
 LINES = {"rules": 508, "claims": 2_756}
-TOKENS = {"tests": 437_790}
-WORDS = {"documents": 29_992}  # README and docs, without the marks of numbers
+TOKENS = {"tests": 437_934}
+WORDS = {"documents": 29_549}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,

@@ -181,18 +181,38 @@ def _size(claim: dict, cells: list[dict]) -> str:
         text = f", by {spread(estimates)}"
     else:
         text = f": {measured([cell | {'low': None} for cell in counted], claim['measures'])}"
-    least = min(counted, key=lambda cell: cell["agreeing"] / cell["n"])
-    shares = {cell["agreeing"] / cell["n"] for cell in counted}
-    more = " or more" if len(shares) > 1 else ""
-    return f"{text}, in {least['agreeing']:g} of {least['n']} seeds{more}"
+    return f"{text}, {_seeds(counted)}"
+
+
+def _seeds(cells: list[dict]) -> str:
+    """In how many seeds it is so in each of some cells: "in 14 of 16 seeds or more"."""
+    least = min(cells, key=lambda cell: cell["agreeing"] / cell["n"])
+    more = " or more" if len({cell["agreeing"] / cell["n"] for cell in cells}) > 1 else ""
+    return f"in {least['agreeing']:g} of {least['n']} seeds{more}"
 
 
 def behind(claim: dict) -> Markup:
     """What is behind a finding, in a sentence: the numbers, in how many seeds, what would overturn
     it.
     """
-    text = Markup("; ").join(filter(None, [evidence(claim), beside(claim)]))
+    texts = [_by_side(claim)] if _openness(claim) == 1 else [evidence(claim), beside(claim)]
+    text = Markup("; ").join(filter(None, texts))
     return Markup("{}.").format(_capital(text)) if text else Markup("")
+
+
+def _by_side(claim: dict) -> Markup:
+    """The numbers of the cells that are decided, though their claim is not, and of the others; and
+    in how many seeds it is so on each side.
+    """
+    decided, rest = _in_part(claim)
+    texts = []
+    for cells in (decided, rest):
+        brief = cells is rest and _pair(rest) == _pair(decided)
+        text = _numbers(claim, cells, brief) + _places(cells)
+        if all(cell["agreeing"] is not None for cell in cells):
+            text += f", {'as claimed' if cells is rest else 'so'} {_seeds(cells)}"
+        texts.append(text)
+    return Markup("; ").join(texts)
 
 
 def beside(claim: Mapping) -> str:

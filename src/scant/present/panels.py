@@ -321,11 +321,13 @@ def beside(
 
 def slope(row: pd.Series) -> str:
     """The slope and its interval, columns of `scant.present.slopes.slope_columns`, as text: "0.66
-    [0.64, 0.69]".
+    [0.64, 0.69]", with as many decimals, up to four, as tell its ends apart.
     """
     if np.isnan(row["slope"]):
         return "no slope"
-    ends = (
-        "" if np.isnan(row["slope_low"]) else f" [{row['slope_low']:.2f}, {row['slope_high']:.2f}]"
-    )
-    return f"{row['slope']:.2f}{ends}"
+    low, high = row["slope_low"], row["slope_high"]
+    for places in (2, 3, 4):
+        ends = [f"{end:.{places}f}" for end in (low, high)]
+        if ends[0] != ends[1]:
+            return f"{row['slope']:.{places}f} [{', '.join(ends)}]"
+    return f"{row['slope']:.2f}"

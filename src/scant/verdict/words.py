@@ -113,7 +113,8 @@ def needed(seeds: float) -> str:
 
 def agreeing(seeds: float, n: int, least: float) -> str:
     """In how many seeds it is so: "40 of 40 seeds, in at least 91 % of all"."""
-    return f"{seeds:g} of {n} seeds, in at least {100 * least:.0f} % of all"
+    of_all = f", in at least {100 * least:.0f} % of all" if least >= 0.005 else ""
+    return f"{seeds:g} of {n} seeds{of_all}"
 
 
 def tipping(share: float) -> str:
