@@ -300,18 +300,16 @@ def covered():
     return pd.DataFrame(coverage.coverage(settings, 20, np.random.default_rng(0), replicates=50))
 
 
-def test_coverage_is_drawn_to_the_edge(covered):
+def test_a_cell_of_coverage_has_the_least_share_of_its_campaign_and_colour_if_it_is_too_small(
+    covered,
+):
     frame = ads.coverage(covered)
-    figure = drawing_ads.coverage(frame)
-    axes = np.reshape(figure.axes, (3, -1))
-    for column, campaign in zip(axes.T, frame["campaign"].unique(), strict=True):
-        panel = frame[frame["campaign"] == campaign]
-        for axis, side in zip(column, ("lower", "two-sided"), strict=False):
-            rows = panel[panel["side"] == side]
-            low = rows[rows["coverage"] < drawing_ads.LEAST]
-            hollow = [line for line in axis.lines if line.get_markerfacecolor() == "w"]
-            assert sum(len(line.get_xdata()) for line in hollow) == len(low)
-            assert all(np.all(np.asarray(line.get_xdata()) == 80) for line in hollow)
-            least = [f"{100 * x:.0f}" for x in low.groupby("bound")["coverage"].min()]
-            assert sorted(text.get_text() for text in axis.texts) == sorted(least)
-    assert any(len(axis.texts) for axis in axes[1])
+    axes = drawing_ads.coverage(frame).axes
+    for axis, side in zip(axes, ("lower", "two-sided"), strict=False):
+        least = frame[frame["side"] == side].groupby(["bound", "campaign"])["coverage"].min()
+        texts = sorted(text.get_text() for text in axis.texts)
+        assert texts == sorted(f"{100 * share:.0f}" for share in least)
+        (image,) = axis.images
+        coloured = np.ma.count(image.get_array())
+        too_small = frame[(frame["side"] == side) & (frame["coverage_high"] < frame["level"])]
+        assert coloured == len(too_small.groupby(["bound", "campaign"]))

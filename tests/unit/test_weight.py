@@ -17,7 +17,7 @@ SLACK = 1.03  # by how much a number may be above what there is, before it is to
 # Tokens of code by room, a folder of scant or a package beside it: no comments, a docstring is one.
 CODE = {
     "": 16_955,
-    "ads": 16_200,
+    "ads": 15_707,
     "bandits": 17_958,
     "data": 21_182,
     "declare": 4_423,
@@ -35,7 +35,7 @@ CODE = {
     "verdict": 18_938,
 }
 LINES = {"rules": 508, "claims": 2_756}
-TOKENS = {"tests": 437_934}
+TOKENS = {"tests": 437_854}
 WORDS = {"documents": 29_549}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,

@@ -32,7 +32,10 @@ EXACT = {
     "markeredgewidth": 0.8,
     "ls": "",
 }
-SIDES = {"lower": "bound\nholds (%)", "two-sided": "interval\nholds (%)"}
+SIDES = {
+    "lower": "Lower bound: it holds in % of logs",
+    "two-sided": "Two-sided interval: it holds in % of logs",
+}
 NAMES = {
     "t": "Student's t",
     "clopper-pearson": "Clopper-Pearson",
@@ -46,8 +49,6 @@ NAMES = {
     "snips, delta": "SNIPS, delta",
     "snips, frozen": "SNIPS, frozen",
 }
-LEAST = 0.8  # the least coverage that is shown to scale
-SIZES = ("o", "s", "^", "D", "v", "P")  # markers of log sizes
 
 
 def _named(frame: pd.DataFrame) -> pd.DataFrame:
@@ -231,88 +232,52 @@ def coverage(frame: pd.DataFrame):
     """How often each lower bound and each two-sided interval holds, and how wide the bound is, by
     campaign.
 
-    Coverages below `LEAST` are drawn at the edge; text shows the smallest of each bound.
+    A cell has the least share over policies and sizes of logs; it is coloured where the 95 %
+    interval of this share ends below the level, the more the less often the bound holds.
     """
     style.apply()
-    campaigns = frame["campaign"].unique()
-    policies = frame["policy"].unique()
-    sizes = np.sort(frame["rows"].unique())
-    colours = {
-        policy: style.PALETTE[place]
-        for policy, place in zip(policies, (0, 3, 7, 2, 4, 1), strict=False)
-    }
-    markers = dict(zip(sizes, SIZES, strict=False))
-    ticks = _bounds_by_group(frame)
-    frame = frame.assign(tick=frame["bound"].map(ticks.index))
-    # The second policy lies below the first.
-    number_of_policy = frame.groupby(["campaign", "side", "rows", "bound"]).cumcount()
-    dodged = frame["rows"].map(dict(zip(sizes, _dodged(len(sizes), 0.8), strict=True)))
-    frame["y"] = frame["tick"] + dodged + 0.12 * number_of_policy - 0.06
-    line = 0.13 if len(sizes) == 1 else 0.17  # inches for a bound
-    widths = frame.loc[(frame["side"] == "lower") & (frame["width_mean"] > 0), "width_mean"]
+    campaigns, names = frame["campaign"].unique().tolist(), _bounds_by_group(frame)
+    level, largest = frame["level"].iloc[0], frame["rows"].max()
+    worst = frame.sort_values("coverage").drop_duplicates(["side", "campaign", "bound"])
+    lacking = (level - worst["coverage"]).where(worst["coverage_high"] < level)
+    worst = worst.assign(share=100 * worst["coverage"], lacking=lacking).set_index("side")
+    width = max(panels.COLUMN, min(panels.WIDEST, 1.7 + 0.5 * len(campaigns)))
     figure, axes = plt.subplots(
-        3,
-        len(campaigns),
-        figsize=(min(panels.WIDEST, 1.7 + 1.1 * len(campaigns)), 3 * line * len(ticks) + 2.2),
-        squeeze=False,
-        sharey=True,
-        sharex="row",
+        3, 1, figsize=(width, 0.48 * len(names) + 2.2), sharex=True, sharey=True, squeeze=False,
         layout="constrained",
-    )
-    for column, campaign in zip(axes.T, campaigns, strict=True):
-        panel = frame[frame["campaign"] == campaign]
-        for (policy, rows, side), part in panel.groupby(["policy", "rows", "side"], sort=False):
-            look = {
-                "color": colours[policy],
-                "marker": markers[rows],
-                "ls": "",
-                "markersize": 3,
-                "label": policy,
-            }
-            _coverages(column[list(SIDES).index(side)], part, look)
-            if side == "lower":
-                column[-1].plot(part["width_mean"], part["y"], **look)
-        for (side, tick), smallest in panel.groupby(["side", "tick"])["coverage"].min().items():
-            if smallest < LEAST:
-                column[list(SIDES).index(side)].annotate(
-                    f"{100 * smallest:.0f}",
-                    (100 * LEAST, tick),
-                    (4, 0),
-                    textcoords="offset points",
-                    va="center",
-                    fontsize=6.5,
-                )
-        for axis, label in zip(column, SIDES.values(), strict=False):
-            _axis_of_coverages(axis, label, frame["level"].iloc[0])
-        column[0].set_title(campaign.replace(", ", ",\n"), loc="left", fontsize=7.5)
-        column[-1].set(
-            xscale="log",
-            xlabel="width\n/ truth",
-            xlim=(max(0.01, min([0.09, *0.8 * widths])), max([1.1, *1.25 * widths])),
-        )
-        column[-1].xaxis.set_minor_formatter("")
-        column[-1].xaxis.label.set_fontsize(7.5)
-        for axis in column[:-1]:
-            axis.tick_params(axis="x", labelsize=7)
-    _name_bounds(axes, ticks)
-    points = {"ls": "", "markersize": 4}
-    handles = {
-        policy: Line2D([], [], color=colour, marker="o", **points)
-        for policy, colour in colours.items()
-    }
-    handles |= {
-        f"{n:,} rows": Line2D([], [], color="0.3", marker=marker, **points)
-        for n, marker in markers.items()
-    }
+    )  # fmt: skip
+
+    def cells(rows: pd.DataFrame, column: str) -> np.ndarray:
+        values = rows.pivot_table(column, "bound", "campaign", sort=False)
+        return values.reindex(index=names, columns=campaigns).to_numpy()
+
+    for (axis,), (side, title) in zip(axes, SIDES.items(), strict=False):
+        rows = worst.loc[[side]]
+        axis.imshow(cells(rows, "lacking"), "Oranges", aspect="auto", vmin=-0.2, vmax=1.6)
+        _write(axis, cells(rows, "share"), ".0f")
+        axis.set_title(title, loc="right", fontsize=8)
+    in_largest = frame[(frame["side"] == "lower") & (frame["rows"] == largest)]
+    _write(axes[2, 0], cells(in_largest, "width_mean"), ".2f")
+    title = f"(Estimate - lower bound) / truth, {largest:,} rows"
+    axes[2, 0].set_title(title, loc="right", fontsize=8)
+    axes[2, 0].set_xticks(range(len(campaigns)), campaigns, rotation=35, ha="right", fontsize=7)
+    _name_bounds(axes, names)
     logs = panels.count(frame.assign(n=frame["repeats"]))
-    panels.legend(
-        figure,
-        handles,
-        f"lower bounds and two-sided intervals in simulated logs, {logs} of each setting; line: "
-        f"the level meant\nbars: 95 % Clopper-Pearson interval; hollow: below {100 * LEAST:g} %, "
-        "the least of them as text\nwidth: estimate - lower bound",
+    figure.supxlabel(
+        f"simulated logs, {logs} of each setting\nthe least share over policies and sizes of logs"
+        f"\ncoloured: by its interval below {100 * level:g} %, which is meant",
+        fontsize=7,
     )
     return figure
+
+
+def _write(axis, values: np.ndarray, form: str) -> None:
+    """Write numbers into the cells of a panel; cells without a number stay empty."""
+    axis.grid(visible=False)
+    axis.set(xlim=(-0.5, values.shape[1] - 0.5))
+    for (row, column), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            axis.text(column, row, f"{value:{form}}", ha="center", va="center", fontsize=6.5)
 
 
 def _bounds_by_group(frame: pd.DataFrame) -> list[str]:
@@ -323,14 +288,6 @@ def _bounds_by_group(frame: pd.DataFrame) -> list[str]:
         if bounds:
             names += [group, *bounds]
     return names
-
-
-def _axis_of_coverages(axis, label: str, level: float) -> None:
-    axis.axvline(100 * level, color="0.2", lw=0.8, zorder=0.5)
-    axis.set(xlim=(100 * LEAST, 101), xticks=(80, 90, 100))
-    for tick, side in zip(axis.get_xticklabels(), ("left", "center", "right"), strict=True):
-        tick.set_ha(side)  # so that they do not run into those of the next panel
-    axis.set_xlabel(label, fontsize=7.5)
 
 
 def _name_bounds(axes: np.ndarray, names: list[str]) -> None:
@@ -347,23 +304,3 @@ def _name_bounds(axes: np.ndarray, names: list[str]) -> None:
     for axis in axes[:, 0]:
         for head in heads:
             axis.get_yticklabels()[head].set_fontstyle("italic")
-
-
-def _coverages(axis, rows: pd.DataFrame, look: dict) -> None:
-    """Draw the coverages of some bounds with their intervals; those below `LEAST` hollow, at the
-    edge.
-    """
-    small = rows["coverage"] < LEAST
-    if small.any():  # even an empty line would take room in the layout if it is not clipped
-        axis.plot(
-            np.full(small.sum(), 100 * LEAST),
-            rows.loc[small, "y"],
-            **look,
-            markerfacecolor="w",
-            clip_on=False,
-        )
-    rows = rows[~small]
-    ends = 100 * abs(
-        rows[["coverage_low", "coverage_high"]].T.to_numpy() - rows["coverage"].to_numpy()
-    )
-    axis.errorbar(100 * rows["coverage"], rows["y"], xerr=ends, elinewidth=0.7, **look)

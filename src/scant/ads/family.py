@@ -276,9 +276,8 @@ FIGURES = (
     Shown(
         "figure-coverage",
         heading="How often bounds on CTR hold",
-        caption="How often each bound on CTR held in simulated logs, with 95 % Clopper-Pearson "
-        "intervals, against the "
-        "level that was asked for; by campaign, logging policy and number of rows.",
+        caption="How often each bound on CTR held in simulated logs of a campaign, with the policy "
+        "and the number of rows for which it held least often; and how wide it was.",
         frame=f"{FRAMES}:coverage",
         draw=f"{DRAWINGS}:coverage",
         reads="coverage",
