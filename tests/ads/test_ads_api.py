@@ -268,9 +268,8 @@ def test_policies_are_named_and_learnt_on_the_way(logs):
 def test_evaluations_are_frames_tables_and_plots(logs):
     found = sa.evaluate(["logistic"], logs[1], train=logs[0])
     table = found.to_frame()
-    assert (
-        table["policy"].tolist() == ["logging", "logistic"] and table["verdict"].iloc[-1] == "yes"
-    )
+    assert table["policy"].tolist() == ["logging", "logistic"]
+    assert table["verdict"].iloc[-1] == "yes"
     axes = found.plot()
     assert [label.get_text() for label in axes.get_yticklabels()] == table["policy"].tolist()
     ends = [tuple(line.get_xdata()) for line in axes.lines if len(line.get_xdata()) == 2]

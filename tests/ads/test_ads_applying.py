@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from ads_logs import ads
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -148,18 +149,11 @@ def test_hours_are_texts_where_it_is_said(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "labels", "place"),
-    [
-        ("1067", ["1067", "01067"], 0),
-        ("1067.0", ["x", "01067"], 1),
-        ("1067.0", ["1067", "01067"], -1),
-        ("TRUE", ["false", "true"], 1),
-        ("1.1", ["1.10"], -1),
-        ("1000", ["1e3"], 0),
-        ("nan", ["NaN"], -1),
-        ("a", [], -1),
-        ("inf", ["Infinity"], -1),
-        ("Yes", ["yes"], -1),
-    ],
+    yaml.safe_load("""
+[['1067', ['1067', '01067'], 0], ['1067.0', [x, '01067'], 1], ['1067.0', ['1067', '01067'], -1],
+ ['TRUE', ['false', 'true'], 1], ['1.1', ['1.10'], -1], ['1000', [1e3], 0], [nan, [NaN], -1],
+ [a, [], -1], [inf, [Infinity], -1], ['Yes', ['yes'], -1]]
+"""),
 )
 def test_a_text_is_one_of_others_or_the_only_one_of_its_value(text, labels, place):
     assert arrays.places([text], labels).tolist() == [place]

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_ads_api import frame
@@ -47,15 +48,11 @@ def reports(log, batch, policies, train, **options):
     return texts, [*map(repr, (*found.rows, *found.comparisons, found.choice))], repr(checked)
 
 
-OPTIONS = {
-    "drop": {"shared": "drop"},
-    "unknown": {"shared": "drop", "declared": "unknown"},
-    "doubly robust": {"shared": "keep", "doubly_robust": True},
-    "uneven": {"shared": "keep", "declared": 0.2},
-    "by time": {"shared": "keep"},
-    "out of order": {"shared": "keep"},
-    "by user": {"shared": "drop"},
-}
+OPTIONS = yaml.safe_load("""
+{drop: {shared: drop}, unknown: {shared: drop, declared: unknown},
+ doubly robust: {shared: keep, doubly_robust: true}, uneven: {shared: keep, declared: 0.2},
+ by time: {shared: keep}, out of order: {shared: keep}, by user: {shared: drop}}
+""")
 
 
 class Way:

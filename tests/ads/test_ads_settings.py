@@ -5,6 +5,7 @@ full.
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from ads_logs import ads
 from test_ads_api import frame
 
@@ -135,15 +136,10 @@ def test_what_is_less_is_better_where_it_is_said():
 
 @pytest.mark.parametrize(
     ("name", "asked"),
-    [
-        ("refund_eur", True),
-        ("latencyMs", True),
-        ("cost", True),
-        ("revenue", False),
-        ("costs_saved", False),
-        ("no_churn", False),
-        ("waiter", False),
-    ],
+    yaml.safe_load("""
+[[refund_eur, true], [latencyMs, true], [cost, true], [revenue, false], [costs_saved, false],
+ [no_churn, false], [waiter, false]]
+"""),
 )
 def test_it_is_asked_where_rewards_are_called_like_costs(name, asked, tmp_path, capsys):
     made = refunds(900).rename(columns={"refund_eur": name})

@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from ads_logs import problems
 from test_ads_parts import written as written_in_parts
 
@@ -331,14 +332,10 @@ def test_the_parts_of_a_line(tmp_path):
     log = sa.Log.read(path)
     assert log.form == "Vowpal Wabbit's text, reward = -cost"
     assert rows(log) == [("1", 1, 0.5), ("2", 0, 0.25), ("3", 0.5, 0.5)]
-    assert features(log) == {
-        "a": [1, 0, 2],
-        "c": [0.5, 0, 0],
-        "n.x": [8, 0, 0],
-        "n.y": [-20, 1, 0],
-        ".action": [0, 0, 1],
-        "m.x=1": [0, 0, 1],
-    }
+    assert features(log) == yaml.safe_load("""
+    {a: [1, 0, 2], c: [0.5, 0, 0], n.x: [8, 0, 0], n.y: [-20, 1, 0], .action: [0, 0, 1],
+     m.x=1: [0, 0, 1]}
+    """)
     assert "lines without action:cost:probability" in problems(log)["passed"]["reason"]
     assert sa.Log.read(path, ignore=["n.x", "n.y"]).visits.names == ("a", "c", ".action", "m.x=1")
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 from test_declarations import Flat
 
 from scant.bandits.learners import HEEDED, KINDS, AdLearner, Scorer
@@ -62,13 +63,10 @@ def test_what_a_learner_heeds_follows_from_what_it_is():
 
 @pytest.mark.parametrize(
     ("facts", "undersampled", "heeded"),
-    [
-        ({"classifier": True}, "classifiers", True),
-        ({"classifier": True}, "all", True),
-        ({"ranker": True}, "classifiers", False),
-        ({"ranker": True}, "all", True),
-        ({}, "all", False),
-    ],
+    yaml.safe_load("""
+[[{classifier: true}, classifiers, true], [{classifier: true}, all, true],
+ [{ranker: true}, classifiers, false], [{ranker: true}, all, true], [{}, all, false]]
+"""),
 )
 def test_negatives_are_under_sampled_where_the_class_says_so(
     monkeypatch, facts, undersampled, heeded

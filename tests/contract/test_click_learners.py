@@ -8,6 +8,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -450,14 +451,10 @@ def gradient_of_everything_looked_at(clicks, scores):
 
 @pytest.mark.parametrize(
     ("name", "propensities", "biased"),
-    [
-        ("position", "known", False),
-        ("position", "affine", False),
-        ("position", "none", True),
-        ("trust", "known", True),
-        ("trust", "affine", False),
-        ("navigational", "none", True),
-    ],
+    yaml.safe_load("""
+[[position, known, false], [position, affine, false], [position, none, true], [trust, known, true],
+ [trust, affine, false], [navigational, none, true]]
+"""),
 )
 def test_which_propensities_make_the_gradient_unbiased(name, propensities, biased):
     """Its expectation is to be the same however documents are ranked."""

@@ -376,11 +376,8 @@ TEMPLATES = {  # what each is made with besides its settings
 def test_templates_of_ones_own_learners_declare_what_they_take(kind, monkeypatch):
     monkeypatch.chdir(ROOT)
     learner = own_class(kind)
-    assert (
-        is_sentence(learner.about)
-        and all(map(_drawn, learner.looks.values()))
-        and "" in learner.looks
-    )
+    assert is_sentence(learner.about) and all(map(_drawn, learner.looks.values()))
+    assert "" in learner.looks
     taken = [name for name in inspect.signature(learner).parameters if name not in TEMPLATES[kind]]
     assert taken and not arguments(taken, settings_of(learner))
     assert not [defect for setting in learner.settings for defect in of_setting(setting)]
@@ -487,9 +484,8 @@ def test_a_family_says_where_learners_play_and_what_makes_a_run(family):
     taken = {name for draw in draws for name in defaults_of(draw)} - {"radius"}
     assert taken <= {*place.rules}
     assert {*family.told} <= {setting.name for setting in family.settings}
-    assert not of_dotted(family.engine) and not takes(
-        families.called(family.engine), {}, "target", [0], {}
-    )
+    assert not of_dotted(family.engine)
+    assert not takes(families.called(family.engine), {}, "target", [0], {})
     assert not family.toys or (
         not of_dotted(family.toys) and not takes(families.called(family.toys))
     )

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import yaml
 
 from scant.errors import SettingError
 from scant.measures import rank
@@ -12,38 +13,19 @@ from scant.rankers import learners
 from scant.rankers.learners import LEARNERS, MEASURES, Linear, Settings, UserLearner, class_of
 from scant.rankers.play import play, play_plain, query_order, recorded
 
-VARIANTS = {
-    "slam-ap": {"kind": "slam", "measure": "ap"},
-    "slam-ndcg": {"kind": "slam", "measure": "ndcg"},
-    "slam-ndcg@10": {"kind": "slam", "measure": "ndcg@10"},
-    "slam-settings": {
-        "kind": "slam",
-        "measure": "ndcg",
-        "trigger": "ap",
-        "decay": 0.5,
-        "margin": 2.0,
-        "by_loss": True,
-    },
-    "slam-averaged": {
-        "kind": "slam",
-        "measure": "ndcg@10",
-        "margin": "grade-gap",
-        "averaged": True,
-    },
-    "slam-averaged-ap": {"kind": "slam", "measure": "ap", "averaged": True},
-    "max-hinge": {"kind": "max-hinge"},
-    "max-hinge-ap": {"kind": "max-hinge", "measure": "ap", "decay": 0.25},
-    "listnet": {"kind": "listnet"},
-    "listnet-ap": {"kind": "listnet", "measure": "ap", "decay": 0.0},
-    "slam-average": {"kind": "slam", "iterate": "average"},
-    "slam-suffix": {"kind": "slam", "measure": "ap", "iterate": "suffix"},
-    "max-hinge-average": {"kind": "max-hinge", "iterate": "average"},
-    "listnet-suffix": {"kind": "listnet", "iterate": "suffix"},
-    "binary-perceptron": {"kind": "binary-perceptron"},
-    "binary-perceptron-ap": {"kind": "binary-perceptron", "measure": "ap"},
-    "random": {"kind": "random"},
-    "ideal": {"kind": "ideal"},
-}
+VARIANTS = yaml.safe_load("""
+{slam-ap: {kind: slam, measure: ap}, slam-ndcg: {kind: slam, measure: ndcg},
+ slam-ndcg@10: {kind: slam, measure: ndcg@10}, slam-settings: {kind: slam, measure: ndcg,
+ trigger: ap, decay: 0.5, margin: 2.0, by_loss: true}, slam-averaged: {kind: slam, measure: ndcg@10,
+ margin: grade-gap, averaged: true}, slam-averaged-ap: {kind: slam, measure: ap, averaged: true},
+ max-hinge: {kind: max-hinge}, max-hinge-ap: {kind: max-hinge, measure: ap, decay: 0.25},
+ listnet: {kind: listnet}, listnet-ap: {kind: listnet, measure: ap, decay: 0.0},
+ slam-average: {kind: slam, iterate: average}, slam-suffix: {kind: slam, measure: ap,
+ iterate: suffix}, max-hinge-average: {kind: max-hinge, iterate: average},
+ listnet-suffix: {kind: listnet, iterate: suffix}, binary-perceptron: {kind: binary-perceptron},
+ binary-perceptron-ap: {kind: binary-perceptron, measure: ap}, random: {kind: random},
+ ideal: {kind: ideal}}
+""")
 SOURCES = ("text", "released-code")
 CASES = {
     f"{name}, {source}": (VARIANTS[name], source) for name, source in product(VARIANTS, SOURCES)

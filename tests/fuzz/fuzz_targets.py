@@ -131,7 +131,8 @@ def fuzz_groups(data: bytes) -> None:
         try:
             tables.convert(wanted, "all", part.file, target := folder / "table.parquet")
         except ScantError:
-            assert not whole and {path.name for path in folder.iterdir()} == {
+            assert not whole
+            assert {path.name for path in folder.iterdir()} == {
                 "a.txt",
                 "a.txt.query",
             }
@@ -225,9 +226,8 @@ def _examples(data: bytes, label: str, classes) -> tuple[list[str], np.ndarray] 
     names, parts = [], []
     with written(data) as path, suppress(ScantError):
         for label_, features, line in uci.read_uci(path, D, label, classes):
-            assert (
-                features.shape == (len(label_), D) == (len(line), D) and np.isfinite(features).all()
-            )
+            assert features.shape == (len(label_), D) == (len(line), D)
+            assert np.isfinite(features).all()
             assert all(isinstance(one, str) for one in label_)
             names += label_.tolist()
             parts.append(features)
@@ -266,12 +266,10 @@ def fuzz_visits(data: bytes) -> None:
             )
             json.dumps(result._plain(found.rows[-1])), found.text(), found._repr_html_()
         log = opened.visits
-        assert ((log.reward >= 0) & (log.reward <= 1)).all() and (
-            (log.propensity > 0) & (log.propensity <= 1)
-        ).all()
-        assert ((log.action >= 0) & (log.action < len(log.actions))).all() and not np.isinf(
-            log.features
-        ).any()
+        assert ((log.reward >= 0) & (log.reward <= 1)).all()
+        assert ((log.propensity > 0) & (log.propensity <= 1)).all()
+        assert ((log.action >= 0) & (log.action < len(log.actions))).all()
+        assert not np.isinf(log.features).any()
         encoded = encoding.fit(log).transform(log)
         logs.check(encoded, "log")
 
@@ -324,12 +322,8 @@ def fuzz_folder(data: bytes) -> None:
         except ScantError:
             assert twice or not shown
             return
-        assert (
-            not twice
-            and {*log.source.files} == shown
-            and {*log.source.left_out} == hidden
-            and len(log) == 2 * len(shown)
-        )
+        assert not twice and {*log.source.files} == shown and {*log.source.left_out} == hidden
+        assert len(log) == 2 * len(shown)
 
 
 def fuzz_apply(data: bytes) -> None:
@@ -351,7 +345,8 @@ def fuzz_apply(data: bytes) -> None:
                 assert {path.name for path in folder.iterdir()} == {"visits"}
                 continue
             table = pa.csv.read_csv(target) if name.endswith(".csv") else pq.read_table(target)
-            assert table.num_rows == done.rows > 0 and table.column_names == [
+            assert table.num_rows == done.rows > 0
+            assert table.column_names == [
                 *keep,
                 "action",
                 "propensity",
@@ -422,7 +417,8 @@ def fuzz_parquet(data: bytes) -> None:
         for dataset in (ranking, examples):
             with suppress(ScantError):
                 for block in tables.READERS["parquet"](path, dataset):
-                    assert np.isfinite(block.features).all() and block.features.shape == (
+                    assert np.isfinite(block.features).all()
+                    assert block.features.shape == (
                         len(block.line),
                         D,
                     )

@@ -63,11 +63,8 @@ def test_every_campaign_and_shape_carries_its_table(name, shape):
 def test_a_targeted_log_has_the_tables_impressions_and_clicks():
     campaign = campaigns.make("hotel")
     log = logs.check(campaign.log(campaign.rows, np.random.default_rng(0)), "log")
-    assert (
-        len(log) == 158463
-        and log.actions == ("1", "2", "3", "4", "5")
-        and log.features.shape == (158463, 30)
-    )
+    assert len(log) == 158463 and log.actions == ("1", "2", "3", "4", "5")
+    assert log.features.shape == (158463, 30)
     for row, share, rate in zip(
         logs.by_ad(log), campaign.shares, campaign.click_rates, strict=True
     ):

@@ -209,9 +209,8 @@ def test_diagnostics_of_a_hand_worked_log():
 
 
 def test_a_declared_least_propensity_comes_first():
-    assert (
-        least_propensity(np.full(3, 0.5)) == 0.5 and least_propensity(np.full(3, 0.5), 0.1) == 0.1
-    )
+    assert least_propensity(np.full(3, 0.5)) == 0.5
+    assert least_propensity(np.full(3, 0.5), 0.1) == 0.1
     assert least_propensity(np.array([0.5, 0.4, 0.5])) is None
     assert least_propensity(np.array([0.5, 0.4]), 0.2) == 0.2
 

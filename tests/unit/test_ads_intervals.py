@@ -58,9 +58,8 @@ def test_many_values_are_binned_from_below_and_above_with_their_mean(zeros):
     x = random.permutation(np.r_[np.zeros(zeros), 4 * random.random(20_000) ** 4, 1e-9, 4.0])
     terms = counted(x, 4.0)
     assert len(terms.value) < 11_000
-    assert (
-        np.all((terms.low <= terms.value) & (terms.value <= terms.high)) and terms.high[-1] == 4.0
-    )
+    assert np.all((terms.low <= terms.value) & (terms.value <= terms.high))
+    assert terms.high[-1] == 4.0
     some = terms.low > 0
     assert np.all(terms.high[some] - terms.low[some] <= terms.low[some] / 512 * (1 + 1e-12))
     n, mean, variance = terms.moments()

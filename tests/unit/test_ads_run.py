@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from scipy import stats
 
 from scant.ads import convert, draw, run
@@ -15,18 +16,10 @@ from scant.data.logs import Log
 from scant.errors import DataError, SettingError
 from scant.files import metadata_of
 
-READINGS = {
-    "tuning": "held-out",
-    "validation": 0.2,
-    "threshold": "f1",
-    "undersample": None,
-    "undersampled": "classifiers",
-    "standardise": True,
-    "select": 1.0,
-    "epsilons": [0.0, 0.2],
-    "level": 0.95,
-    "users": 2000,
-}
+READINGS = yaml.safe_load("""
+{tuning: held-out, validation: 0.2, threshold: f1, undersample: null, undersampled: classifiers,
+ standardise: true, select: 1.0, epsilons: [0.0, 0.2], level: 0.95, users: 2000}
+""")
 SETTINGS = {"shape": "linear", "dimensions": 6, "informative": 3, "share": 0.02}
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import yaml
 
 from scant.data import simulated, stream
 from scant.measures import rank
@@ -81,13 +82,9 @@ def test_which_bound_a_learner_has():
         assert math.isnan(made(slam, facts | {"margin": margin}).bound(None))
 
 
-CHANGES = [
-    {"margin": 0.5},
-    {"margin": "grade-gap"},
-    {"averaged": True},
-    {"decay": 0.5},
-    {"by_loss": True},
-]
+CHANGES = yaml.safe_load(
+    "[{margin: 0.5}, {margin: grade-gap}, {averaged: true}, {decay: 0.5}, {by_loss: true}]"
+)
 
 
 @pytest.mark.parametrize("change", [*CHANGES, {"trigger": "ap"}], ids=str)

@@ -175,11 +175,8 @@ def test_a_job_goes_on_without_a_default_folder_that_is_unsafe(home, no_umask, c
     (home / ".cache/scant" / NAME).mkdir(parents=True)
     assert kernels._folder(NAME) is kernels._folder(NAME) is None
     [line] = capsys.readouterr().err.splitlines()
-    assert (
-        "can be written to by others" in line
-        and "NUMBA_CACHE_DIR" in line
-        and "is not kept" in line
-    )
+    assert "can be written to by others" in line and "NUMBA_CACHE_DIR" in line
+    assert "is not kept" in line
 
 
 def test_a_job_goes_on_without_a_folder_that_cannot_be_made(root, monkeypatch, capsys):

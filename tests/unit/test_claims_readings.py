@@ -34,25 +34,16 @@ from scant.verdict.examined import Cell, Reading
 
 @pytest.mark.parametrize(
     ("stated", "missing"),
-    [
-        ("{where: {kind: ads}, quantity: ctr}", "no experiment with kind ads"),
-        (
-            "{where: {kind: fixed-items, rounds: 7}}",
-            "no experiment with kind fixed-items and rounds 7",
-        ),
-        ('{"on": {stream: [zipf, ties]}}', "none of the games with stream zipf or ties"),
-        ("{learner: {kind: hedge}}", "no learner with kind hedge"),
-        (
-            "{against: {kind: ftpl, epsilon: .inf}}",
-            "no learner with kind ftpl and epsilon inf",
-        ),
-        ("{other: {rounds: 7}}", "no experiment with rounds 7 to compare with"),
-        ("{quantity: game_slope, along: items}", "no game_slope is known there"),
-        (
-            "{quantity: table, table: variance, cell: {}, column: k}",
-            "no experiment of kind top",
-        ),
-    ],
+    yaml.safe_load("""
+- ['{where: {kind: ads}, quantity: ctr}', no experiment with kind ads]
+- ['{where: {kind: fixed-items, rounds: 7}}', no experiment with kind fixed-items and rounds 7]
+- ['{"on": {stream: [zipf, ties]}}', none of the games with stream zipf or ties]
+- ['{learner: {kind: hedge}}', no learner with kind hedge]
+- ['{against: {kind: ftpl, epsilon: .inf}}', no learner with kind ftpl and epsilon inf]
+- ['{other: {rounds: 7}}', no experiment with rounds 7 to compare with]
+- ['{quantity: game_slope, along: items}', no game_slope is known there]
+- ['{quantity: table, table: variance, cell: {}, column: k}', no experiment of kind top]
+"""),
 )
 def test_what_is_missing_is_said(stated, missing):
     row = judged(one=yaml.safe_load(stated)).loc["one"]
@@ -62,19 +53,12 @@ def test_what_is_missing_is_said(stated, missing):
 
 @pytest.mark.parametrize(
     ("wanted", "fitting", "other"),
-    [
-        ("null", [None], [3]),
-        ("[null, 2]", [None, 2], [3]),
-        ("[b, a]", ["a"], ["ab"]),
-        ("ab", ["ab"], ["a"]),
-        ("[1, 2]", [1], [[1, 2]]),
-        ("[[1, 2]]", [[1, 2]], [1]),
-        ("{x: 1}", [{"x": 1, "y": 2}], [None, {"x": 2}]),
-        ("{x: [2, 3]}", [{"x": 2}], [{"x": 1}]),
-        ("{not: a}", ["b"], ["a"]),
-        ("{not: [b, c]}", ["a", None], ["b"]),
-        ("{not: null}", [1], [None]),
-    ],
+    yaml.safe_load("""
+[['null', [null], [3]], ['[null, 2]', [null, 2], [3]], ['[b, a]', [a], [ab]], [ab, [ab], [a]],
+ ['[1, 2]', [1], [[1, 2]]], ['[[1, 2]]', [[1, 2]], [1]], ['{x: 1}', [{x: 1, y: 2}], [null, {x: 2}]],
+ ['{x: [2, 3]}', [{x: 2}], [{x: 1}]], ['{not: a}', [b], [a]], ['{not: [b, c]}', [a, null], [b]],
+ ['{not: null}', [1], [null]]]
+"""),
 )
 def test_selectors(wanted, fitting, other):
     wanted = yaml.safe_load(wanted)
@@ -490,12 +474,9 @@ def test_bounds_are_judged_on_the_study_of_bounds():
     plan = planned(ADS)
     found = claims.examine(made, plan, {}, coverage=covered(1000, bank=990, hotel=850))
     table = claims_table(found, plan.study).set_index("id")
-    assert table["verdict"].to_dict() == {
-        "good": "holds",
-        "bad": "fails",
-        "both": "differs",
-        "none": "not testable here",
-    }
+    assert table["verdict"].to_dict() == yaml.safe_load(
+        "{good: holds, bad: fails, both: differs, none: not testable here}"
+    )
     assert table.loc["good", "estimate"] == pytest.approx(0.99) and table.loc["good", "n"] == 1000
     assert table.loc["bad", "data"] == "hotel, deterministic, 2,000 rows"
     assert table.loc["none", "data"].endswith("missing here: no bound t on campaign shop")

@@ -69,13 +69,9 @@ def test_cells_of_tables(verdict, stated):
 
 @pytest.mark.parametrize(
     ("comparison", "against", "estimate"),
-    [
-        ("slope", 9.0, 5.0),
-        ("greater", 1.0, 1.0),
-        ("less", 1.0, 4.0),
-        ("less", 9.0, -4.0),
-        ("close", 3.0, 2.0),
-    ],
+    yaml.safe_load("""
+[[slope, 9.0, 5.0], [greater, 1.0, 1.0], [less, 1.0, 4.0], [less, 9.0, -4.0], [close, 3.0, 2.0]]
+"""),
 )
 def test_of_several_entries_the_one_furthest_from_what_is_said_is_reported(
     comparison, against, estimate

@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 import requests
 import urllib3
+import yaml
 from test_lzw import compress
 
 from scant.data import fetch as module
@@ -70,13 +71,9 @@ def at_once(monkeypatch):
 
 def dataset(archive=None, get="", own=False, folder="toy", parts=None, plain_http=False, **part):
     parts = parts or {"test": Part("test", **{"file": "Fold1/test.txt", "sha256": SHA256, **part})}
-    common = {
-        "task": "ranking",
-        "parser": "letor",
-        "features": 1,
-        "home": "http://home",
-        "terms": "None.",
-    }
+    common = yaml.safe_load(
+        "{task: ranking, parser: letor, features: 1, home: 'http://home', terms: None.}"
+    )
     common |= {"archive": archive, "get": get, "own": own, "plain_http": plain_http}
     return Dataset("toy", parts=parts, cover=("test",), folder=folder, **common)
 

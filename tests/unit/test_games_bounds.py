@@ -7,6 +7,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from regret import regret
@@ -190,24 +191,16 @@ def test_no_choice_of_blocks_explores_more_or_has_longer_ones_than_the_bound_say
 
 # --- held to what learners do
 
-HELD = {
-    "ftpl": "ftpl",
-    "ftpl, ailon": {"kind": "ftpl", "parameters": "ailon"},
-    "fpl-gumbel": "fpl-gumbel",
-    "online-rank": "online-rank",
-    "plackett-luce": {"kind": "online-rank", "sort": "plackett-luce"},
-    "rtopkf": "rtopkf",
-    "rtopkf, top 2": {"kind": "rtopkf", "k": 2, "black_box": "online-rank"},
-    "rtopkf-anytime": "rtopkf-anytime",
-    "rtopkf-adaptive": "rtopkf-adaptive",
-}
-SMALL = {
-    "hedge": "hedge",
-    "multiplicative-weights": "multiplicative-weights",
-    "permelearn": "permelearn",
-    "comb-band": "comb-band",
-    "rtopkf, hedge": {"kind": "rtopkf", "black_box": "hedge"},
-}
+HELD = yaml.safe_load("""
+{ftpl: ftpl, 'ftpl, ailon': {kind: ftpl, parameters: ailon}, fpl-gumbel: fpl-gumbel,
+ online-rank: online-rank, plackett-luce: {kind: online-rank, sort: plackett-luce}, rtopkf: rtopkf,
+ 'rtopkf, top 2': {kind: rtopkf, k: 2, black_box: online-rank}, rtopkf-anytime: rtopkf-anytime,
+ rtopkf-adaptive: rtopkf-adaptive}
+""")
+SMALL = yaml.safe_load("""
+{hedge: hedge, multiplicative-weights: multiplicative-weights, permelearn: permelearn,
+ comb-band: comb-band, 'rtopkf, hedge': {kind: rtopkf, black_box: hedge}}
+""")
 
 
 @pytest.mark.parametrize("stream", ["flip", "switching", "ties"])

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import yaml
 from regret import regret
 from scipy import optimize
 
@@ -293,24 +294,14 @@ def test_the_solver_starts_anew_where_it_cannot_go_on():
 
 @pytest.mark.parametrize(
     ("loss", "m", "k", "message"),
-    [
-        (
-            "sum-loss",
-            3,
-            1,
-            "sum-loss at m = 3, k = 1 is not locally observable.*T\\^\\(2/3\\).*'forecaster'",
-        ),
-        ("ndcg", 3, 1, "ndcg at m = 3, k = 1 cannot be learnt"),
-        (
-            "sum-loss",
-            5,
-            4,
-            "sum-loss at m = 5, k = 4 is a convex program of 6032 variables.*up to 500",
-        ),
-        ("precision@2", 6, 1, "up to 5 items"),
-        ("position-loss", 3, 2, "position-loss has no cell"),
-        ("sum-loss", 3, 4, "k is 4; with 3 items"),
-    ],
+    yaml.safe_load(r"""
+- [sum-loss, 3, 1, 'sum-loss at m = 3, k = 1 is not locally observable.*T\^\(2/3\).*''forecaster''']
+- [ndcg, 3, 1, 'ndcg at m = 3, k = 1 cannot be learnt']
+- [sum-loss, 5, 4, 'sum-loss at m = 5, k = 4 is a convex program of 6032 variables.*up to 500']
+- [precision@2, 6, 1, up to 5 items]
+- [position-loss, 3, 2, position-loss has no cell]
+- [sum-loss, 3, 4, k is 4; with 3 items]
+"""),
 )
 def test_what_it_refuses(loss, m, k, message):
     with pytest.raises(SettingError, match=message):

@@ -41,18 +41,16 @@ def test_a_run_file_has_the_traces_of_every_learner_seed_and_horizon(tmp_path):
         True,
         [4, 5],
     )
-    assert [*rows] == games.SCHEMA.names and len(rows) == 2 * 2 * (
-        len(kept_rounds(60)) + len(kept_rounds(120))
-    )
+    assert [*rows] == games.SCHEMA.names
+    assert len(rows) == 2 * 2 * (len(kept_rounds(60)) + len(kept_rounds(120)))
     for (learner, seed, horizon), part in rows.groupby(["learner", "seed", "horizon"]):
         settings = dict(job()["learners"])[learner]
         noise = generator(3, "fixed-items", "g", seed, "noise")
         trace = play(games.drawn(job(), seed, horizon), settings, noise, kept_rounds(horizon))
         for name in ("round", "value", "best", "best_at_horizon", "explored", "bound"):
             np.testing.assert_array_equal(part[name], getattr(trace, name))
-    assert set(rows.loc[rows["learner"] == "top", "k"]) == {1} and set(
-        rows.loc[rows["learner"] == "all", "k"]
-    ) == {0}
+    assert set(rows.loc[rows["learner"] == "top", "k"]) == {1}
+    assert set(rows.loc[rows["learner"] == "all", "k"]) == {0}
 
 
 def test_a_shorter_horizon_is_the_beginning_of_a_longer_one_and_seeds_differ_unless_shared():

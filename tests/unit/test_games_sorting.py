@@ -6,6 +6,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -13,14 +14,10 @@ from scant.games import sorting
 from scant.kernels import games as kernels
 from scant.kernels.sorting import COUNTING_LIMIT, place_by, sorter
 
-EDGES = [
-    [0.0, 0.0],
-    [1.0, -2.0],
-    [0.0, 0.3, -1.0],
-    [2.0, 2.0, 2.0],
-    [0.0, 1.0, 2.0, -0.5],
-    [5.0, 0.0, 0.0, -5.0],
-]
+EDGES = yaml.safe_load("""
+[[0.0, 0.0], [1.0, -2.0], [0.0, 0.3, -1.0], [2.0, 2.0, 2.0], [0.0, 1.0, 2.0, -0.5],
+ [5.0, 0.0, 0.0, -5.0]]
+""")
 PROCEDURES = [sorting.quicksort_distribution, sorting.plackett_luce_distribution]
 
 

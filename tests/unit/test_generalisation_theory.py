@@ -53,10 +53,8 @@ def test_constants_that_are_known():
     assert constants.lipschitz("ranksvm", 10, 1) == 50  # 2 r (m - r), r = 5
     assert constants.lipschitz("ranksvm", 10, 1, norm="l2") == pytest.approx(math.sqrt(250))
     assert constants.lipschitz("squared", 3, 4, 2.0) == 36
-    assert (
-        constants.smoothness("squared", 3, 4) == 6
-        and constants.smoothness("squared", 3, 4, norm="l2") == 2
-    )
+    assert constants.smoothness("squared", 3, 4) == 6
+    assert constants.smoothness("squared", 3, 4, norm="l2") == 2
     assert constants.smoothness("kl", 3, 4, 1.0) == pytest.approx(3 * math.e)
     assert constants.smoothness("ranksvm", 3, 4) == math.inf
     # of all scores
@@ -307,11 +305,8 @@ def test_no_step_size_is_better_than_that_of_4_7_and_4_8_is_above_it(
 
 def test_a_problem_has_the_exact_constants_unless_told():
     made = problem("listnet", 5, 10, 4, 2.0, 0.5, delta=0.1)
-    assert (
-        made.lipschitz == constants.lipschitz("listnet", 5, 4)
-        and made.smoothness == 1
-        and made.delta == 0.1
-    )
+    assert made.lipschitz == constants.lipschitz("listnet", 5, 4) and made.smoothness == 1
+    assert made.delta == 0.1
     assert made.largest_loss == constants.largest_loss("listnet", 5, 4, 1.0)
     assert problem("listnet", 5, 10, 4, 2.0, 0.5, lipschitz=2.0).lipschitz == 2.0
     assert made.scale == pytest.approx(made.lipschitz) and made.weight_smoothness == 0.25
@@ -445,10 +440,8 @@ def test_constants_found_are_the_least(theorems):
     assert (printed["least"] <= printed["printed"]).all()
     slopes = table[table["norm"] == "sup"].groupby(["surrogate", "constant"])["slope"].first()
     assert slopes["ranksvm", "lipschitz"] == pytest.approx(2)
-    assert (
-        slopes["listnet", "lipschitz"] == pytest.approx(0, abs=0.01)
-        and slopes["smoothdcg", "lipschitz"] == 0
-    )
+    assert slopes["listnet", "lipschitz"] == pytest.approx(0, abs=0.01)
+    assert slopes["smoothdcg", "lipschitz"] == 0
 
 
 def test_table_4_1_in_numbers():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -302,17 +303,14 @@ def test_a_byte_order_mark_is_no_grade(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "settings", "advice"),
-    [
-        ("0.67 qid:q1 1:1", {}, "(fractions: half-up)"),
-        (
-            "0.67 qid:q1 1:1",
-            {"fractions": "half-up"},
-            "'qid:q1'. Number the queries, or give the file as CSV",
-        ),
-        ("5 qid:1 1:1", {"max_grade": 4}, "(grades: 30 at most)"),
-        ("72 qid:1 1:1", {"max_grade": 4}, "is above the highest grade, 4. Map grades to 0 to 30"),
-        ("72 qid:1 1:1", {}, "is above the highest grade, 30. Map grades to 0 to 30"),
-    ],
+    yaml.safe_load("""
+- ['0.67 qid:q1 1:1', {}, '(fractions: half-up)']
+- ['0.67 qid:q1 1:1', {fractions: half-up},
+   '''qid:q1''. Number the queries, or give the file as CSV']
+- ['5 qid:1 1:1', {max_grade: 4}, '(grades: 30 at most)']
+- ['72 qid:1 1:1', {max_grade: 4}, 'is above the highest grade, 4. Map grades to 0 to 30']
+- ['72 qid:1 1:1', {}, 'is above the highest grade, 30. Map grades to 0 to 30']
+"""),
 )
 def test_advice_ends_what_it_is_for(tmp_path, line, settings, advice):
     with pytest.raises(DataError, match=re.escape(advice)):

@@ -164,30 +164,15 @@ def test_a_learner_that_cannot_be_imported_is_refused_before_anything_is_run(own
 
 @pytest.mark.parametrize(
     ("kind", "experiment", "reason"),
-    [
-        ("os:system", "perceptron", "rank and learn, and os:system has no rank"),
-        ("math:pi", "top", "rank and learn, and math:pi has no rank"),
-        (
-            "learners_of_ones_own:OBJECT",
-            "perceptron",
-            "rank and learn, and learners_of_ones_own:OBJECT is no class",
-        ),
-        (
-            "collections:Counter",
-            "fixed-items",
-            "rank and learn, and collections:Counter has no rank",
-        ),
-        (
-            "learners_of_ones_own:Own",
-            "ads",
-            "fit and score, and learners_of_ones_own:Own has no fit",
-        ),
-        (
-            "learners_of_ones_own:Own",
-            "generalisation",
-            "fit, and learners_of_ones_own:Own has no fit",
-        ),
-    ],
+    yaml.safe_load("""
+- ['os:system', perceptron, 'rank and learn, and os:system has no rank']
+- ['math:pi', top, 'rank and learn, and math:pi has no rank']
+- ['learners_of_ones_own:OBJECT', perceptron,
+   'rank and learn, and learners_of_ones_own:OBJECT is no class']
+- ['collections:Counter', fixed-items, 'rank and learn, and collections:Counter has no rank']
+- ['learners_of_ones_own:Own', ads, 'fit and score, and learners_of_ones_own:Own has no fit']
+- ['learners_of_ones_own:Own', generalisation, 'fit, and learners_of_ones_own:Own has no fit']
+"""),
 )
 def test_what_is_no_learner_of_an_experiment_is_refused_before_anything_is_run(
     own, kind, experiment, reason

@@ -349,11 +349,8 @@ def test_a_study_of_games_alone_is_one():
     assert batches(plan, "e") == [("g", [0, 1]), ("g", [2])]
     job = settings_of_job(plan, "e", "g")
     assert job["learners"] == [["top", {"kind": "rtopkf", "k": 2}], ["all", {"kind": "ftpl"}]]
-    assert (
-        job["rounds"] == [100, 200]
-        and job["game"]["stream"] == "flip"
-        and "title" not in job["game"]
-    )
+    assert job["rounds"] == [100, 200] and job["game"]["stream"] == "flip"
+    assert "title" not in job["game"]
     assert settings_of_job(planned(with_games(rounds=100)), "e", "g")["rounds"] == [100]
     details = plan.details("e")
     assert details["titles"] == {"streams": {"g": "G"}, "learners": {"top": "Top", "all": "all"}}

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import seaborn as sns
+import yaml
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
@@ -86,12 +87,9 @@ def learnt(along: str) -> pd.DataFrame:
 
 def covered() -> pd.DataFrame:
     campaigns = ("hotel", "bank", "hotel, rare logging", "bank, rare logging", "contrary")
-    groups = {
-        "betting": "exact",
-        "hoeffding": "exact",
-        "t": "in the limit",
-        "snips, delta": "in the limit",
-    }
+    groups = yaml.safe_load(
+        "{betting: exact, hoeffding: exact, t: in the limit, 'snips, delta': in the limit}"
+    )
     columns = ["campaign", "policy", "rows", "side", "bound"]
     policies, sides = ("epsilon-greedy", "deterministic"), ("lower", "two-sided")
     rows = pd.DataFrame(

@@ -30,10 +30,8 @@ def test_a_table_of_settings_has_what_is_declared():
         return declared.renewed(f"Before.\n<!-- {what} -->\nold\n<!-- end -->\nafter")
 
     learners = table("learners perceptron")
-    assert (
-        learners.startswith("Before.\n<!-- learners perceptron -->\n| kind |")
-        and "old" not in learners
-    )
+    assert learners.startswith("Before.\n<!-- learners perceptron -->\n| kind |")
+    assert "old" not in learners
     assert learners.endswith("|\n<!-- end -->\nafter") and "`decay: 0.5`" in learners
     assert "`rates: [0.01]`, `delta: 1.0` |\n" in table("learners top")
     assert "| `ratio`, `documents: 20` |\n" in table("generators streams")

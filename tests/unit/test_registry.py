@@ -116,9 +116,8 @@ def test_the_logs_of_open_bandit_share_a_folder_and_are_downloaded_one_by_one():
         entry = load()[f"obd-{who}"]
         assert entry.folder == "obd" and set(entry.parts) == {"random", "bts"}
         for part in entry.parts.values():
-            assert (
-                part.url.endswith(f"/obd/{part.file}") and part.file == f"{part.id}/{who}/{who}.csv"
-            )
+            assert part.url.endswith(f"/obd/{part.file}")
+            assert part.file == f"{part.id}/{who}/{who}.csv"
 
 
 SECRET = {**OWN, "title": "t", "home": "http://h", "terms": "t.", "normalised": True,

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+import yaml
 
 from scant.errors import SettingError
 from scant.randomness import generator
@@ -118,14 +119,10 @@ def test_a_bound_fixed_at_the_horizon_is_that_of_the_horizon():
 
 @pytest.mark.parametrize(
     ("kind", "changes"),
-    [
-        ("rtop", {"mismatch": 10}),
-        ("rtop", {"k": 2}),
-        ("rtop", {"judge": "kl"}),
-        ("rtop", {"surrogate": "smoothdcg"}),
-        ("rtop", {"surrogate": "ranksvm", "source": "released-code"}),
-        ("ogd", {"surrogate": "ndcg-squared"}),
-    ],
+    yaml.safe_load("""
+[[rtop, {mismatch: 10}], [rtop, {k: 2}], [rtop, {judge: kl}], [rtop, {surrogate: smoothdcg}], [rtop,
+ {surrogate: ranksvm, source: released-code}], [ogd, {surrogate: ndcg-squared}]]
+"""),
 )
 def test_what_no_bound_is_proved_for_has_none(kind, changes):
     with pytest.raises(SettingError, match="no regret bound is proved"):

@@ -172,9 +172,8 @@ def test_the_table_compares_each_with_the_unbiased_estimate_and_with_every_grade
     # of the first learner that sees all
     assert table.loc["seen-1", "to_full"] == pytest.approx(-0.1)
     assert table.loc["seen-1", "to_listnet"] == pytest.approx(-0.09)
-    assert np.isnan(table.loc["papers-1", "to_unbiased"]) and np.isnan(
-        table.loc["seen-2", "to_unbiased"]
-    )
+    assert np.isnan(table.loc["papers-1", "to_unbiased"])
+    assert np.isnan(table.loc["seen-2", "to_unbiased"])
     assert np.isnan(table.loc["papers-1-average", "to_full"])  # none of these ranks by its average
     assert table.loc["explored", "explored"] == pytest.approx(0.1)
     # after round 10, the last that is kept before the last tenth

@@ -162,20 +162,12 @@ def test_keys_of_several_mappings_may_be_alike():
 
 @pytest.mark.parametrize(
     ("word", "older", "newer"),
-    [
-        ("012", "10", "12"),
-        ("-0_12", "-10", "-12"),
-        ("08", '"08"', "8"),
-        ("0o12", '"0o12"', "10"),
-        ("0b11", "3", '"0b11"'),
-        ("1:30", "90", '"1:30"'),
-        ("1:30.5", "90.5", '"1:30.5"'),
-        ("1e-5", '"1e-5"', "1.0e-05"),
-        ("no", "false", '"no"'),
-        ("Yes", "true", '"Yes"'),
-        ("OFF", "false", '"OFF"'),
-        ("on", "true", '"on"'),
-    ],
+    yaml.safe_load("""
+[['012', '10', '12'], ['-0_12', '-10', '-12'], [08, '"08"', '8'], [0o12, '"0o12"', '10'],
+ ['0b11', '3', '"0b11"'], ['1:30', '90', '"1:30"'], ['1:30.5', '90.5', '"1:30.5"'],
+ [1e-5, '"1e-5"', '1.0e-05'], ['no', 'false', '"no"'], ['Yes', 'true', '"Yes"'],
+ ['OFF', 'false', '"OFF"'], ['on', 'true', '"on"']]
+"""),
 )
 def test_words_that_the_versions_of_yaml_read_otherwise_are_refused_with_both_meanings(
     word, older, newer

@@ -78,9 +78,8 @@ def test_jobs_read_what_was_planned(path):
     assert made.datasets == plan.datasets and made.plan.made == plan.made
     for name in plan.jobs:
         alone = made.plan_of(name)  # though others draw what it reads
-        assert alone.jobs == {name: plan.jobs[name]} and alone.comparators == {
-            name: plan.comparators[name]
-        }
+        assert alone.jobs == {name: plan.jobs[name]}
+        assert alone.comparators == {name: plan.comparators[name]}
     assert all(
         made.code_of(job) == code.digest(*plan.modules(*ids(job))) for job in plan.runs.values()
     )
@@ -94,10 +93,8 @@ def refused(capsys):
     """Check that a job refuses the settled study in one line that says what to do."""
     assert main(command("show", "tables_theory")) == 1
     said = capsys.readouterr().err
-    assert (
-        said.startswith(f"scant: {SETTLED}: is no settled study, or was changed (")
-        and said.count("\n") == 1
-    )
+    assert said.startswith(f"scant: {SETTLED}: is no settled study, or was changed (")
+    assert said.count("\n") == 1
     assert "Only the workflow writes such a file: snakemake" in said
 
 

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
+import yaml
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from scant.cli import main
@@ -71,18 +72,12 @@ FIGURE = failed(4, "figure/f", "results/s/figures/f.svg")
 def test_a_run_that_was_killed(root):
     wrote(root, *TWO)
     found = status(root / "results/s", root)
-    assert (found.state, found.done, found.planned) == ("interrupted", 2, 5) and math.isnan(
-        found.left
-    )
+    assert (found.state, found.done, found.planned) == ("interrupted", 2, 5)
+    assert math.isnan(found.left)
     rules = {row["rule"]: row for row in found.rules}
-    assert rules["run"] == {
-        "rule": "run",
-        "to do": 2,
-        "jobs": 2,
-        "seconds": 5.0,
-        "longest": 3.0,
-        "memory": 100,
-    }
+    assert rules["run"] == yaml.safe_load(
+        "{rule: run, to do: 2, jobs: 2, seconds: 5.0, longest: 3.0, memory: 100}"
+    )
     assert rules["figure"]["to do"] == 1
     assert [(row["learner"], row["jobs"], row["memory"]) for row in found.learners] == [
         ("squared", 1, 0),
@@ -95,12 +90,9 @@ def test_a_run_that_was_killed(root):
 
 def test_jobs_that_play_several_learners_are_no_learners(root):
     game = {"rule_name": "run", "s": 2.0, "max_rss": 1.0, "wildcards": {"run": "e/game/seed-0"}}
-    weights = {
-        "rule_name": "best_weights",
-        "s": 1.0,
-        "max_rss": 1.0,
-        "wildcards": {"run": "e/x/kl/seed-0"},
-    }
+    weights = yaml.safe_load(
+        "{rule_name: best_weights, s: 1.0, max_rss: 1.0, wildcards: {run: e/x/kl/seed-0}}"
+    )
     (root / "results/s/benchmarks/run/c.jsonl").write_text(
         f"{json.dumps(game)}\n{json.dumps(weights)}\n"
     )
@@ -132,18 +124,15 @@ def test_failed_jobs_are_told_with_their_logs_and_how_to_repeat_them(root):
     found = status(root / "results/s", root)
     assert found.state == "failed"
     run, figure = found.failed
-    assert run.log == "results/s/logs/run/e/x/l/seed-0.log" and run.lines == [
-        f"line {i}" for i in range(4, 9)
-    ]
+    assert run.log == "results/s/logs/run/e/x/l/seed-0.log"
+    assert run.lines == [f"line {i}" for i in range(4, 9)]
     assert run.repeat == (
         "snakemake results/s/runs/e/x/l/seed-0.parquet --cores 1 --configfile s.yaml"
     )
     assert figure.repeat.startswith("snakemake results/s/figures/f.svg") and figure.lines == []
     text = describe(found)
-    assert (
-        "Failed, results/s/logs/run/e/x/l/seed-0.log:\n  line 4\n" in text
-        and f"Again: {run.repeat}" in text
-    )
+    assert "Failed, results/s/logs/run/e/x/l/seed-0.log:\n  line 4\n" in text
+    assert f"Again: {run.repeat}" in text
     assert (
         text.index("line 8")
         < text.index("without a word in their logs")
@@ -186,11 +175,8 @@ def test_the_record_is_of_the_latest_run_that_had_jobs_to_do(tmp_path):
         killed = events.read(path)
         handler.close()
     assert [event["event"] for event in killed] == ["run_info", "job_info", "job_finished"]
-    assert (
-        events.read(path)[:-1] == killed
-        and killed[-1]["job_id"] == 2
-        and events.read(path)[-1]["event"] == "ended"
-    )
+    assert events.read(path)[:-1] == killed and killed[-1]["job_id"] == 2
+    assert events.read(path)[-1]["event"] == "ended"
     before = path.read_text()
     handler = events.Events(path)
     handler.handle(said(LogEvent.WORKFLOW_STARTED))  # nothing to be done

@@ -5,6 +5,7 @@ rates.
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from toys import SHOWN
@@ -145,72 +146,27 @@ def test_steps_that_need_no_rate_need_no_tuning_seeds(kind):
 
 @pytest.mark.parametrize(
     ("learner", "experiment", "message"),
-    [
-        (
-            {"kind": "slam", "steps": "dog", "rates": [0.1, 1.0]},
-            {},
-            "learners.l: steps 'dog' need no rate.*rates",
-        ),
-        (
-            {"kind": "slam", "steps": "dog", "decay": 0.5},
-            {},
-            "learners.l: steps 'dog' need no rate.*decay",
-        ),
-        (
-            {"kind": "listnet", "steps": "coin", "rates": ["theory"]},
-            {"kind": "top"},
-            "need no rate",
-        ),
-        ({"kind": "slam", "steps": "doog"}, {}, "dog"),
-        ({"kind": "binary-perceptron", "steps": "dog"}, {}, "steps"),
-        (
-            {"kind": "slam", "steps": "dog"},
-            {"source": "released-code"},
-            "steps of the learner 'l' does nothing under",
-        ),
-        (
-            {"kind": "rtop", "surrogate": "kl", "exploration": 0.1, "gamma": 0.1},
-            {"kind": "top"},
-            "learners.l: gamma does nothing unless exploration",
-        ),
-        (
-            {"kind": "rtop", "surrogate": "kl", "exploration": "clever"},
-            {"kind": "top"},
-            "exploration.*clever",
-        ),
-        ({"kind": "rtop", "surrogate": "kl", "exploration": 0}, {"kind": "top"}, "exploration"),
-        (
-            {"kind": "rtop", "surrogate": "kl", "gamma": 0.6},
-            {"kind": "top"},
-            "gamma is 0.6.*at most 1/2",
-        ),
-        (
-            {"kind": "rtop", "surrogate": "ranksvm", "exploration": "slot"},
-            {"kind": "top"},
-            "leaves pairs unseen",
-        ),
-        ({"kind": "ogd", "surrogate": "kl", "exploration": 0.1}, {"kind": "top"}, "exploration"),
-        (
-            {"kind": "ogd", "surrogate": "kl", "centre": True},
-            {"kind": "top"},
-            "centre does nothing",
-        ),
-        (
-            {"kind": "ogd", "surrogate": "squared", "centre": True},
-            {"kind": "top", "regret": True},
-            "as they are",
-        ),
-        (
-            {"kind": "rtop", "surrogate": "kl", "exploration": [0.1, 0.2], "steps": "dog"},
-            {"kind": "top"},
-            "which these steps have none of",
-        ),
-        (
-            {"kind": "rtop", "surrogate": "kl", "exploration": [0.1, 0.2], "rates": ["theory"]},
-            {"kind": "top"},
-            "no regret bound",
-        ),
-    ],
+    yaml.safe_load("""
+- [{kind: slam, steps: dog, rates: [0.1, 1.0]}, {}, 'learners.l: steps ''dog'' need no rate.*rates']
+- [{kind: slam, steps: dog, decay: 0.5}, {}, 'learners.l: steps ''dog'' need no rate.*decay']
+- [{kind: listnet, steps: coin, rates: [theory]}, {kind: top}, need no rate]
+- [{kind: slam, steps: doog}, {}, dog]
+- [{kind: binary-perceptron, steps: dog}, {}, steps]
+- [{kind: slam, steps: dog}, {source: released-code}, steps of the learner 'l' does nothing under]
+- [{kind: rtop, surrogate: kl, exploration: 0.1, gamma: 0.1}, {kind: top},
+   'learners.l: gamma does nothing unless exploration']
+- [{kind: rtop, surrogate: kl, exploration: clever}, {kind: top}, exploration.*clever]
+- [{kind: rtop, surrogate: kl, exploration: 0}, {kind: top}, exploration]
+- [{kind: rtop, surrogate: kl, gamma: 0.6}, {kind: top}, gamma is 0.6.*at most 1/2]
+- [{kind: rtop, surrogate: ranksvm, exploration: slot}, {kind: top}, leaves pairs unseen]
+- [{kind: ogd, surrogate: kl, exploration: 0.1}, {kind: top}, exploration]
+- [{kind: ogd, surrogate: kl, centre: true}, {kind: top}, centre does nothing]
+- [{kind: ogd, surrogate: squared, centre: true}, {kind: top, regret: true}, as they are]
+- [{kind: rtop, surrogate: kl, exploration: [0.1, 0.2], steps: dog}, {kind: top},
+   which these steps have none of]
+- [{kind: rtop, surrogate: kl, exploration: [0.1, 0.2], rates: [theory]}, {kind: top},
+   no regret bound]
+"""),
 )
 def test_bad_settings_are_refused_at_planning(learner, experiment, message):
     with pytest.raises(SettingError, match=message):

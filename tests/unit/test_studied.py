@@ -62,9 +62,8 @@ def test_frames_are_those_of_the_files(folder):
         ["figure-2.1"],
         ["e"],
     )
-    assert results.figure("figure-2.1")["mean"].tolist() == [0.5] and results.readings[
-        "claim"
-    ].tolist() == ["c"]
+    assert results.figure("figure-2.1")["mean"].tolist() == [0.5]
+    assert results.readings["claim"].tolist() == ["c"]
 
 
 def test_runs_of_an_experiment_can_be_told_apart(folder):
@@ -74,11 +73,8 @@ def test_runs_of_an_experiment_can_be_told_apart(folder):
         "listnet": 1.5,
     }
     rows = results.runs("e", stream="a", learner="slam")
-    assert (
-        rows["seed"].tolist() == [0, 1]
-        and set(rows["stream"]) == {"a"}
-        and set(rows["experiment"]) == {"e"}
-    )
+    assert rows["seed"].tolist() == [0, 1] and set(rows["stream"]) == {"a"}
+    assert set(rows["experiment"]) == {"e"}
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,9 @@ def test_more_seeds_a_new_name_or_no_results_make_no_second_study(results):
 def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SCANT_DATA", raising=False)
-    own = {
-        "task": "ranking",
-        "parser": "letor",
-        "features": 3,
-        "parts": {"all": {"file": "october.txt"}},
-    }
+    own = yaml.safe_load(
+        "{task: ranking, parser: letor, features: 3, parts: {all: {file: october.txt}}}"
+    )
     study, datasets = load(small(datasets={"mine": own}))
     Path("oktober.txt").write_text("")
     with pytest.raises(
@@ -185,7 +182,8 @@ def clauses(schema) -> dict[str, dict]:
 
 def test_every_property_is_described():
     found = dict(parts(SCHEMA))
-    assert len(found) > 150 and {
+    assert len(found) > 150
+    assert {
         "study.seed",
         "learner.slam.rates",
         "experiment.ads.users",
@@ -318,10 +316,8 @@ def test_each_kind_of_learner_has_the_settings_of_its_classes_and_no_other():
     assert [*found] == [*families.kinds(), ":"]
     for family in families.families().values():
         for kind, made_of in family.learners.items():
-            assert (
-                kind == made_of.kind
-                and kind in SCHEMA["$defs"]["learner"]["properties"]["kind"]["description"]
-            )
+            assert kind == made_of.kind
+            assert kind in SCHEMA["$defs"]["learner"]["properties"]["kind"]["description"]
             check(
                 {"kind": kind}, SCHEMA["$defs"]["learner"] | {"$defs": SCHEMA["$defs"]}, "learner"
             )

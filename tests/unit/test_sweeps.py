@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import cells_table, claims_table
@@ -75,17 +76,11 @@ CONFIG = {
         | {"n": [10], "m": [4], "reference": 100},
     },
 }
-CLAIM = {
-    "source": {"document": "thesis", "place": "1"},
-    "statement": "So it is.",
-    "family": "ads",
-    "data": "logs",
-    "quantity": "ctr",
-    "where": {"kind": "ads"},
-    "learner": {"kind": "auc-ranker"},
-    "against": {"kind": "logistic"},
-    "comparison": "greater",
-}
+CLAIM = yaml.safe_load("""
+{source: {document: thesis, place: '1'}, statement: So it is., family: ads, data: logs,
+ quantity: ctr, where: {kind: ads}, learner: {kind: auc-ranker}, against: {kind: logistic},
+ comparison: greater}
+""")
 
 
 def planned(config) -> Plan:
@@ -174,15 +169,11 @@ def test_no_combination_is_made_twice():
     }
 
 
-LEVELS = {
-    "source": ["text", "released-code"],
-    "rounds": [None, 5, 7],
-    "empty": ["zero", "one", "skip"],
-    "order": ["shuffled", "as-is"],
-    "keep": [0.25, 0.5, 1.0],
-    "features": ["query-minmax", "as-is"],
-    "documents": ["shuffled", "as-is", "reversed"],
-}
+LEVELS = yaml.safe_load("""
+{source: [text, released-code], rounds: [null, 5, 7], empty: [zero, one, skip],
+ order: [shuffled, as-is], keep: [0.25, 0.5, 1.0], features: [query-minmax, as-is],
+ documents: [shuffled, as-is, reversed]}
+""")
 
 
 @settings(max_examples=8, deadline=None)
@@ -414,9 +405,8 @@ def test_runs_of_a_stand_in_have_the_order_and_noise_of_what_it_stands_for(tmp_p
     own, _ = rows("sim", "top")
     other, about = rows("sim+documents-as-is", "top+mismatch-1+documents-as-is")
     pd.testing.assert_frame_equal(own, other)  # of the same file: what is left is order and noise
-    assert (
-        about["stream"] == "sim+documents-as-is" and about["stream_settings"]["stands_for"] == "sim"
-    )
+    assert about["stream"] == "sim+documents-as-is"
+    assert about["stream_settings"]["stands_for"] == "sim"
 
 
 # --- figures, tables and claims
@@ -495,13 +485,10 @@ def test_a_learner_s_reading_is_a_reading_of_a_claim_that_leaves_it_open():
         named={"learner": {"ids": "ranker"}},
     )
     holding = table[["verdict", "readings_holding", "readings_total"]].T.to_dict("list")
-    assert holding == {
-        "left": ["holds", 1, 2],
-        "default": ["holds", 1, 2],
-        "pinned": ["holds", 1, 1],
-        "other": ["fails", 0, 1],
-        "named": ["holds", 1, 2],
-    }
+    assert holding == yaml.safe_load("""
+    {left: [holds, 1, 2], default: [holds, 1, 2], pinned: [holds, 1, 1], other: [fails, 0, 1],
+     named: [holds, 1, 2]}
+    """)
     assert table.loc["left", "matters"] == "pair_loss"
     assert set(cells["learner"]) == {"ranker, epsilon 0"}
     assert set(cells.loc[cells["claim"] == "left", "pair_loss"]) == {"logistic", "hinge"}

@@ -8,6 +8,7 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
+import yaml
 from scipy.optimize import linprog
 
 from scant.games import theorems as game_theorems
@@ -113,12 +114,9 @@ def least_slam(grades, weights):
 
 @pytest.mark.parametrize(
     ("name", "kind", "cut", "m", "top_grade"),
-    [
-        ("AP", "ap", None, 4, 1),
-        ("NDCG", "ndcg", None, 4, 1),
-        ("NDCG", "ndcg", None, 3, 2),
-        ("NDCG@2", "ndcg", 2, 4, 1),
-    ],
+    yaml.safe_load("""
+[[AP, ap, null, 4, 1], [NDCG, ndcg, null, 4, 1], [NDCG, ndcg, null, 3, 2], [NDCG@2, ndcg, 2, 4, 1]]
+"""),
 )
 def test_slam_above_the_loss_by_linear_programs(perceptrons, name, kind, cut, m, top_grade):
     shares = []
@@ -235,17 +233,11 @@ def test_the_degree_of_constants_in_the_radius_of_the_ball(top):
 
 @pytest.mark.parametrize(
     ("surrogate", "m", "top_grade", "k", "decomposes"),
-    [
-        ("squared", 3, 2, 1, True),
-        ("kl", 3, 2, 1, True),
-        ("smoothdcg", 3, 2, 1, True),
-        ("ranksvm", 3, 2, 2, True),
-        ("ranksvm", 3, 1, 1, False),
-        ("listnet", 3, 1, 1, False),
-        ("listnet", 3, 1, 2, True),
-        ("listnet", 3, 2, 2, False),
-        ("listnet", 4, 1, 3, True),
-    ],
+    yaml.safe_load("""
+[[squared, 3, 2, 1, true], [kl, 3, 2, 1, true], [smoothdcg, 3, 2, 1, true],
+ [ranksvm, 3, 2, 2, true], [ranksvm, 3, 1, 1, false], [listnet, 3, 1, 1, false],
+ [listnet, 3, 1, 2, true], [listnet, 3, 2, 2, false], [listnet, 4, 1, 3, true]]
+"""),
 )
 def test_what_decomposes_by_least_squares(surrogate, m, top_grade, k, decomposes):
     """Fit the gradient by any functions of k grades each: nothing is left if and only if it

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -192,14 +193,10 @@ def test_each_surrogate_is_the_readable_one(objective, query, epsilon, scale):
 
 @pytest.mark.parametrize(
     ("scores", "clipped"),  # the second is at the edge, not beyond
-    [
-        ([0.0, -2.5, 3.0], 0),
-        ([300.0, 299.5, 0.0], 0),
-        ([300.5, 0.0, -300.5], 1),
-        ([1000.0, 301.0, 300.0], 2),
-        ([3e38, -3e38, 0.0], 1),
-        ([-800.0, -1e6, -1.0], 0),
-    ],
+    yaml.safe_load("""
+[[[0.0, -2.5, 3.0], 0], [[300.0, 299.5, 0.0], 0], [[300.5, 0.0, -300.5], 1],
+ [[1000.0, 301.0, 300.0], 2], [[3.0e+38, -3.0e+38, 0.0], 1], [[-800.0, -1000000.0, -1.0], 0]]
+"""),
 )
 def test_kl_beyond_its_clip(scores, clipped):
     scores, labels, g = np.array(scores, np.float32), np.array([0, 2, 4], np.int16), nans(3)

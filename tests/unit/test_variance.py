@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import yaml
 
 from scant.randomness import generator
 from scant.rankers.estimators import estimate, moments, value_and_gradient
@@ -14,14 +15,10 @@ NEEDED = dict.fromkeys(["squared", "kl", "smoothdcg", "ranksvm"])  # in the orde
 
 @pytest.mark.parametrize(
     ("surrogate", "k", "mismatch", "ordered"),
-    [
-        ("squared", 1, 1.0, False),
-        ("kl", 3, 10.0, False),
-        ("smoothdcg", 2, 1.0, False),
-        ("ranksvm", 2, 10.0, False),
-        ("ranksvm", 3, 1.0, False),
-        ("ranksvm", 2, 0.5, True),
-    ],
+    yaml.safe_load("""
+[[squared, 1, 1.0, false], [kl, 3, 10.0, false], [smoothdcg, 2, 1.0, false],
+ [ranksvm, 2, 10.0, false], [ranksvm, 3, 1.0, false], [ranksvm, 2, 0.5, true]]
+"""),
 )
 def test_moments_are_those_over_all_rankings(surrogate, k, mismatch, ordered):
     random = np.random.default_rng(3)

@@ -260,6 +260,5 @@ def test_a_deployed_workflow_makes_its_page(saved, tmp_path):
         assert (tiny / name).read_bytes() == (made / name).read_bytes()
     assert (tiny / "report.html").stat().st_size > 10**6 and (tiny / "manifest.json").is_file()
     runs = [path.relative_to(made) for path in made.glob("runs/**/*.parquet")]
-    assert runs and all(
-        (tiny / run).stat().st_mtime_ns == (made / run).stat().st_mtime_ns for run in runs
-    )
+    assert runs
+    assert all((tiny / run).stat().st_mtime_ns == (made / run).stat().st_mtime_ns for run in runs)

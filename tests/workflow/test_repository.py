@@ -138,9 +138,8 @@ def test_make_clean_leaves_references(tmp_path):
         path.mkdir(parents=True)
     for _ in range(2):  # the second time there is nothing but references
         subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True, timeout=60)
-        assert kept.exists() and sorted(path.name for path in (tmp_path / "results").iterdir()) == [
-            "reference"
-        ]
+        assert kept.exists()
+        assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["reference"]
     shutil.rmtree(tmp_path / "results")
     subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True, timeout=60)
 
