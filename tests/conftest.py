@@ -1,6 +1,4 @@
-"""What tests share: one profile of Hypothesis, streams made of queries, figures that are closed,
-and a browser.
-"""
+"""What tests share: a profile of Hypothesis, streams of queries, closed figures, a browser."""
 
 import os
 import shutil
@@ -31,9 +29,7 @@ hypothesis.settings.load_profile("scant")
 
 @pytest.fixture(scope="session")
 def packed(tmp_path_factory):
-    """A function that writes queries, pairs of grades (m) and features (m x d), to a stream file
-    and maps it.
-    """
+    """A function that writes queries, pairs of grades (m) and features (m x d), and maps them."""
     folder, number = tmp_path_factory.mktemp("streams"), count()
 
     def pack(queries, ranker=None):
@@ -59,9 +55,7 @@ def no_figure_is_left_open():
 
 @pytest.fixture(scope="session")
 def browser():
-    """Headless Chromium: that of SCANT_CHROMIUM, or one on the path; tests are skipped where there
-    is neither.
-    """
+    """Headless Chromium: SCANT_CHROMIUM's or one on the path; tests are skipped without."""
     found = os.environ.get("SCANT_CHROMIUM") or next(
         filter(None, map(shutil.which, ("chromium", "google-chrome"))), ""
     )

@@ -1,6 +1,4 @@
-"""Advice for practitioners: numbers are those of the evaluation, verdicts follow from them, and
-doubts are said.
-"""
+"""Advice for practitioners: the evaluation's numbers, verdicts that follow, and doubts."""
 
 import json
 import re
@@ -28,9 +26,7 @@ QUICK = {"steps": 2000, "lambdas": (0.01, 1.0)}
 
 
 def advise(test, train=None, policies=(), declared=None, split=None, seed=0, **settings):
-    """The evaluation of policies on logs in files; `settings` are those of the kinds that are
-    learnt, or of the evaluation.
-    """
+    """Policies on logs in files; `settings` are of learnt kinds, or of the evaluation."""
     test, train = (path and UserLog.read(path) for path in (test, train))
     of_all = {key: settings.pop(key) for key in ("level", "shared") if key in settings}
     if split:
@@ -42,9 +38,7 @@ def advise(test, train=None, policies=(), declared=None, split=None, seed=0, **s
 
 
 def log(rows=4000, seed=0, propensities=(0.25, 0.25, 0.25, 0.25), click=(0.05, 0.3)) -> Log:
-    """Four ads, of which one suits each user, by the sign of two features; the third is
-    constant.
-    """
+    """Four ads, each for the users of two features' signs; the third feature is constant."""
     random = np.random.default_rng(seed)
     features = random.standard_normal((rows, 3)).astype(np.float32)
     features[:, 2] = 1
@@ -307,9 +301,7 @@ def test_rates_that_drift_are_said_beside_the_verdict(tmp_path):
 
 @pytest.mark.parametrize("falling", [True, False])
 def test_intervals_hold_where_rates_drift(falling):
-    """60,000 rows, 7.4 % and then 3.4 % or the other way round; unshuffled, betting's holds in half
-    of the logs.
-    """
+    """60,000 rows, 7.4 % then 3.4 % or the reverse; unshuffled, betting holds in half."""
     missed = 0
     for seed in range(30):
         random = np.random.default_rng(seed)

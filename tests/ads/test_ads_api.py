@@ -1,6 +1,4 @@
-"""`scant_ads` in Python: logs, policies in scikit-learn's manner, evaluations; the command's
-numbers are theirs.
-"""
+"""`scant_ads` in Python: logs, policies in scikit-learn's manner, evaluations with its numbers."""
 
 import json
 import subprocess
@@ -184,9 +182,7 @@ def test_models_have_settings_and_what_is_none_is_refused(logs):
 
 
 def with_grades(made: pd.DataFrame) -> pd.DataFrame:
-    """The frame with rewards that are no clicks: what was clicked earns 0.7 or 1, all else 0.1 or
-    0.2.
-    """
+    """The frame with rewards other than clicks: a click earns 0.7 or 1, all else 0.1 or 0.2."""
     at_random = np.random.default_rng(3).random(len(made)) < 0.5
     clicked, other = np.where(at_random, 1, 0.7), np.where(at_random, 0.1, 0.2)
     return made.assign(reward=np.where(made["reward"] > 0, clicked, other))

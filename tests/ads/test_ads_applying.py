@@ -1,6 +1,4 @@
-"""Policies in use: saved and loaded they choose the same ads, and what they log next has the right
-propensities.
-"""
+"""Policies in use: loaded they choose the same ads, and log the right propensities."""
 
 import json
 from contextlib import suppress
@@ -114,9 +112,7 @@ WRITTEN = {  # texts that look like something else, and what a file of typed col
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_categorical_feature_is_the_text_that_is_written(name, tmp_path):
-    """In the log, in new visits, and where another file has numbers or truth values in place of the
-    texts.
-    """
+    """In the log, new visits, and where another file has numbers or truth values for texts."""
     (texts, kind), random = WRITTEN[name], np.random.default_rng(0)
     which, shown = random.integers(0, 2, (2, 600))
     values = np.array(texts)[which]
@@ -182,9 +178,7 @@ def test_what_cannot_be_saved_or_loaded_says_why(policies, tmp_path):
 
 @pytest.mark.parametrize("kind", LEARNT)
 def test_forged_numbers_are_refused(kind, policies, tmp_path):
-    """Each array with one more entry, or one out of range: refused, or a policy that still chooses
-    among its ads.
-    """
+    """Each array with an entry more, or out of range: refused, or the policy still chooses."""
     arrays, described = saving._read(policies[kind][1])
 
     def forged(**changes):
@@ -217,9 +211,7 @@ def test_forged_numbers_are_refused(kind, policies, tmp_path):
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
 def test_ads_are_shown_with_the_probabilities_that_are_logged(policies, epsilon):
-    """By enumeration over a fine grid of u, each ad is shown in the share of cases that its
-    propensity says.
-    """
+    """Over a fine grid of u, each ad is shown in the share of cases that its propensity says."""
     policy, _ = policies["logistic"]
     one = pd.DataFrame({"kind": ["red"], "age": [40.0]})
     u = (np.arange(30_000) + 0.5) / 30_000
@@ -233,9 +225,7 @@ def test_ads_are_shown_with_the_probabilities_that_are_logged(policies, epsilon)
 
 @pytest.fixture
 def visitors(tmp_path):
-    """New visits in each form, with a column that is no feature; messy CSV has decimal commas, and
-    is packed.
-    """
+    """New visits in each form, with a column beside the features; messy CSV has decimal commas."""
     made = frame(700, 9)[CONTEXTS].assign(visit=range(700), note="x;y")
     paths = {form: tmp_path / f"visits.{form}" for form in ("csv", "parquet", "arrow", "csv.gz")}
     made.to_csv(paths["csv"], index=False)

@@ -54,9 +54,7 @@ def test_intervals_of_differences_and_ratios_keep_their_coverage_in_small_sample
 
 
 def test_its_ends_are_where_the_score_test_stops_refuting():
-    """With the likeliest rates for a given difference, found by a search, and Miettinen and
-    Nurminen's variance.
-    """
+    """With the likeliest rates for a given difference, by a search, and their variance."""
     difference = Difference((7, 30), (40, 90))
 
     def likeliest(gap):
@@ -131,9 +129,7 @@ def test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says(rows, p
 
 
 def test_an_ad_whose_propensities_differ_is_not_judged_by_its_own_rows():
-    """Though they are as many as either of its propensities says, visits that get it more often are
-    more of them.
-    """
+    """Though as many as its propensities say, visits that get an ad more often are more of them."""
     random = np.random.default_rng(4)
     often = random.random(3000) < 0.5
     chance = np.where(often, 0.51, 0.49)

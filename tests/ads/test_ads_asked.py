@@ -1,6 +1,4 @@
-"""What `scant ads` is asked for is done as it is meant, or refused: names that meet, numbers, files
-to write, texts.
-"""
+"""What `scant ads` is asked for is done as it is meant, or refused."""
 
 import os
 import shutil
@@ -43,9 +41,7 @@ def frame(rows=400, seed=0):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A folder with logs, a log in parts, and saved policies of two days and with names that others
-    have.
-    """
+    """A folder with logs, a log in parts, and saved policies of two days."""
     folder = tmp_path_factory.mktemp("asked")
     for seed, name in enumerate(("train", "test", "log/0", "log/1")):
         (folder / name).parent.mkdir(exist_ok=True)

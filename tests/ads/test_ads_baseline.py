@@ -1,6 +1,4 @@
-"""A/B tests: what arms are compared with, a split that is stated, and whether samples are as large
-as it says.
-"""
+"""A/B tests: what arms are compared with, a stated split, and samples as large as it says."""
 
 import itertools
 
@@ -36,9 +34,7 @@ def test_a_ratio_leaves_out_one_where_a_difference_leaves_out_zero(level):
 
 
 def test_a_ratio_s_end_is_where_the_score_test_stops_refuting():
-    """With the likeliest rates for a given ratio, found by a search, and Miettinen and Nurminen's
-    variance.
-    """
+    """With the likeliest rates for a given ratio, by a search, and their variance."""
     end = Ratio((7, 30), (40, 90)).lower(0.95)
     second = np.linspace(0, min(1, 1 / end), 2_000_001)[1:-1]
     first = end * second

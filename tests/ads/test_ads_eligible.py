@@ -1,6 +1,4 @@
-"""Logs that say which ads could be shown at each visit: reading, learning, judging and use keep to
-these.
-"""
+"""Logs that say which ads could be shown: reading, learning, judging and use keep to these."""
 
 import json
 from itertools import product
@@ -29,9 +27,7 @@ ADS = ("a", "b", "c", "d")
 def frame(
     rows=600, seed=0, shares=(1, 1, 1, 1), rate=lambda ad, x: 0.2 + 0.5 * (ad == 3) * (x > 0)
 ):
-    """Visits with lists in which each ad is with a probability of 60 %, shown by these shares of
-    it.
-    """
+    """Visits with lists that have each ad with a chance of 60 %, shown by these shares of it."""
     random = np.random.default_rng(seed)
     x, eligible = random.normal(size=rows).round(3), random.random((rows, 4)) < 0.6
     eligible[np.arange(rows), random.integers(0, 4, rows)] = True
@@ -346,9 +342,7 @@ def test_every_learner_chooses_among_eligible_ads(kind):
 
 
 def test_a_side_that_is_not_eligible_wins_no_match():
-    """Each match would be the left side's; of the last two ads the fourth is to meet nobody but the
-    third.
-    """
+    """Each match would be the left side's; of the last two ads the fourth meets the third alone."""
     tree = learners.FilterTree(1.0)
     tree.leaves, features = np.arange(4, dtype=np.int32), np.zeros((3, 1), np.float32)
     for last, winner in ((True, [2, 1, 3]), (False, [2, 1, 3])):
@@ -360,9 +354,7 @@ def test_a_side_that_is_not_eligible_wins_no_match():
 
 
 def test_an_ad_s_regression_is_regularised_by_the_rows_that_could_show_it():
-    """Half the mean squared error over these rows, plus lambda / 2 |w|^2, by its normal
-    equations.
-    """
+    """Half the mean squared error over these rows, plus lambda / 2 |w|^2, by normal equations."""
     made = sa.Log.from_frame(frame(300)).visits
     model = learners.OneAgainstAll(0.5)
     model.fit(made.features, made, np.arange(4), None)
@@ -376,9 +368,7 @@ def test_an_ad_s_regression_is_regularised_by_the_rows_that_could_show_it():
 
 @pytest.mark.parametrize("kind", ["cost-sensitive-oaa", "filter-tree"])
 def test_a_rarely_eligible_ad_is_learnt_from_visits_that_could_show_it(kind):
-    """In all rows its importance-weighted reward is 0.09 on average, less than the other ad's
-    0.3.
-    """
+    """Over all rows its importance-weighted reward is 0.09 on average, the other ad's 0.3."""
     random = np.random.default_rng(0)
     rare = random.random(4000) < 0.1
     best = rare & (random.random(4000) < 0.5)

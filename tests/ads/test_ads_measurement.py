@@ -1,6 +1,4 @@
-"""Broken measurement is seen, leaves no answer where it would be false, and is not seen in right
-logs.
-"""
+"""Broken measurement is seen, leaves no false answer, and is not seen in right logs."""
 
 from types import SimpleNamespace
 
@@ -166,9 +164,7 @@ def of_counts(rows, rewards) -> SimpleNamespace:
 
 
 def test_dead_segments_share_the_error():
-    """One more row in the segment, and none of the rewards is there by a chance below a thousandth
-    over all tests.
-    """
+    """One more row, and its lack of rewards is a chance below a thousandth over all tests."""
     tests, answers = (BLOCKS + 2 + 1 + 2) * 2, set()
     for rows in range(2, 40):
         inside = np.array([[[rows] * BLOCKS, [100] * BLOCKS]])
@@ -181,9 +177,7 @@ def test_dead_segments_share_the_error():
 
 
 def test_losses_are_less_likely_than_all_that_might_have_been():
-    """Ad a has no rewards in the last part, or the first; b has as many as in the part next to
-    it.
-    """
+    """Ad a has no rewards in the last part, or the first; b has as many as in the next part."""
     groups, answers = 1 + 1 + 1 + 1, set()  # all, the text, others, and the text that was seen
     for rewards in range(1, 60):
         given = np.full((2, 1, BLOCKS), rewards)
@@ -204,9 +198,7 @@ def test_losses_are_less_likely_than_all_that_might_have_been():
 
 
 def test_what_ads_and_groups_have_in_common_is_no_loss():
-    """Rates that change alike for all ads, that differ by ad and group, or that fall slowly to
-    none.
-    """
+    """Rates that change alike for all ads, that differ by ad and group, or that fall to none."""
     rows, course = np.full((2, 2, BLOCKS), 1000), np.array([50] * 6 + [0] * 4)
     others = np.full(BLOCKS, 40)
     for rewards in (
@@ -224,9 +216,7 @@ def test_what_ads_and_groups_have_in_common_is_no_loss():
 
 
 def browsers(seed=0, rows=12_000) -> pd.DataFrame:
-    """A right log of a control and a new ad, of four frequent browsers and thirty rare ones, some
-    not known.
-    """
+    """A right log of a control and a new ad: four frequent browsers, thirty rare, some unknown."""
     random = np.random.default_rng(seed)
     rare = [f"rare {at}" for at in range(30)]
     names = np.array(["Chrome", "Safari", "Edge", "Firefox", *rare, None], object)
@@ -253,9 +243,7 @@ def added(log, rows=240, **columns):
     ],
 )
 def test_few_visits_of_one_kind_that_decide_an_answer_leave_none(columns, place):
-    """Robots of a rare browser that click on one ad; or clicks without a visit, of which something
-    is missing.
-    """
+    """Robots of a rare browser click on one ad; or clicks without a visit lack something."""
     robots = added(browsers(), action="b", **columns)
     accused = {"all-rewarded", "dead", "dead-segment", "wrong-propensities"}
     assert not kinds(browsers()).keys() & accused

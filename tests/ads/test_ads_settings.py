@@ -1,6 +1,4 @@
-"""Settings of another kind than is needed are refused by name; how sure an answer is is written in
-full.
-"""
+"""Settings of another kind are refused by name; how sure an answer is is written in full."""
 
 import numpy as np
 import pandas as pd

@@ -1,6 +1,4 @@
-"""What a log calls things, and what its columns are by their values: said by `check`, whatever they
-are called.
-"""
+"""What a log calls things, and what columns are by their values, as `check` says."""
 
 import json
 import re

@@ -1,6 +1,4 @@
-"""`scant ads`, end to end: two simulated logs, what they hold, and which policy would have earned
-more clicks.
-"""
+"""`scant ads`, end to end: two simulated logs, what they hold, which policy would earn more."""
 
 import json
 import time
@@ -19,9 +17,7 @@ QUICK = ["--policy", "logistic", "--steps", "3000", "--lambdas", "0.1"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Logs of the hotel's campaign: train.parquet of its own policy, test.csv and test.parquet of
-    chance.
-    """
+    """Logs of the hotel's campaign: train.parquet of its own policy, test.* of chance."""
     folder = tmp_path_factory.mktemp("campaign")
     assert simulate(folder / "train.parquet", "targeted", seed=1) == 0
     for name in ("test.csv", "test.parquet"):

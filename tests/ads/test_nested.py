@@ -1,6 +1,4 @@
-"""Columns of objects are taken apart: JSON in columns of text, structs of parquet, Arrow and data
-frames.
-"""
+"""Columns of objects are taken apart: JSON in texts, structs of parquet, Arrow, data frames."""
 
 import json
 
@@ -23,9 +21,7 @@ ROWS = 400
 
 
 def contexts(rows=ROWS, seed=0):
-    """Contexts of visits: a number, a truth value, two texts, one of them deeper, a list; each
-    lacks some keys.
-    """
+    """Contexts: a number, a truth value, two texts, one deeper, a list; each lacks some keys."""
     random = np.random.default_rng(seed)
     found = []
     for row in range(rows):
@@ -112,9 +108,7 @@ def test_columns_may_be_left_out_or_taken_as_text(tmp_path):
 
 
 def test_mixed_values():
-    """Numbers among texts are texts; a text that is a number, among numbers, is one; truth values
-    are 0 and 1.
-    """
+    """Numbers among texts are texts; numeric texts among numbers are numbers; truth is 0 and 1."""
     made = [{"a": 1, "b": "x", "c": True, "d": float("nan")}] * 9 + [
         {"a": "2.5", "b": 7.0, "c": None, "d": 3}
     ]

@@ -28,9 +28,7 @@ def own(tmp_path, text, name="log.csv"):
 
 
 def test_a_csv_is_read_as_documented(tmp_path):
-    """Its features are neither probabilities of one's own policies nor those of ads, of which some
-    were not shown.
-    """
+    """Neither probabilities of one's own policies nor those of ads that were not shown."""
     head = "action,reward,propensity,x,policy:new,propensity:b,propensity:a\n"
     log = own(tmp_path, head + "a,0,1,2,0.5,0,1\na,1,1,3,,0,1\n")
     assert (log.actions, log.names, log.features.tolist()) == (("a", "b"), ("x",), [[2], [3]])
@@ -128,9 +126,7 @@ def test_a_csv_that_is_no_log_is_refused_with_the_line(text, reason, tmp_path):
 
 
 def test_no_row_is_lost_in_a_text_that_a_quotation_mark_begins(tmp_path):
-    """A text of several lines is one; a quotation mark that is not closed, in a column that is left
-    out, is refused.
-    """
+    """A text of several lines is one; a quotation mark left open in a dropped column is refused."""
     rows, path = (
         [f'{ad},{number % 2},0.5,5" wide\n' for number, ad in enumerate("abc" * 100)],
         tmp_path / "log.csv",
@@ -218,9 +214,7 @@ def test_every_form_holds_the_same_log(write, form, tmp_path):
 
 
 def test_a_log_whose_columns_are_dictionaries_is_the_same_log():
-    """Of texts, whatever Arrow has them in, numbers, truth values and times; in roles and in
-    features; in batches.
-    """
+    """Texts, however Arrow keeps them, numbers, truth values, times; roles, features, batches."""
     columns = {
         "ad": pa.array([7, 8, 7, 9], pa.int8()),
         "reward": pa.array([0, 1, 0, 1]),

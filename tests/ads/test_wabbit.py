@@ -1,6 +1,4 @@
-"""Logs of Vowpal Wabbit in its documented forms; propensities and rewards written otherwise; index
-columns.
-"""
+"""Logs of Vowpal Wabbit in its documented forms; propensities and rewards written otherwise."""
 
 import gzip
 import json
@@ -536,9 +534,7 @@ FORMS = {  # what is written, the options by which Vowpal Wabbit reads it, and w
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_log_is_read_as_vowpal_wabbit_reads_it(tmp_path, form):
-    """The ad shown, the reward, the propensity, and each feature, which Vowpal Wabbit knows by its
-    hash.
-    """
+    """Ad, reward, propensity, and each feature, which Vowpal Wabbit knows by its hash."""
     theirs = pytest.importorskip("vowpalwabbit")
     content, options, ending = FORMS[form]
     reader = theirs.Workspace(f"{options} --chain_hash -b 32 --sparse_weights --quiet")

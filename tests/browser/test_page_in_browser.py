@@ -75,9 +75,7 @@ ENDS = {"difference_low": -0.003, "difference_high": 0.003}
 
 
 def final(measure: str, better: str = "high") -> pd.DataFrame:
-    """The final measures of four learners on two streams: two are a tie on the first, and print the
-    same there.
-    """
+    """Final measures of four learners on two streams: two tie on the first and print alike."""
     means = {"One, two": (0.6912, 0.69093, 0.5, 0.2), "Three": (0.31, 0.7, 0.4, 0.1)}
     rows = [
         {
@@ -118,9 +116,7 @@ def told(frame: pd.DataFrame, title: str) -> dict:
 
 @pytest.fixture(scope="session")
 def file(tmp_path_factory) -> Path:
-    """A page with a figure of two curves in two panels, its data, a table of 30 columns, and twelve
-    claims.
-    """
+    """A page with a figure of two curves and panels, its data, a table of 30 columns, 12 claims."""
     folder = tmp_path_factory.mktemp("study")
     for name in ("figures", "tables"):
         (folder / name).mkdir()
@@ -152,9 +148,7 @@ def file(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def visit(browser, file):
-    """A function that opens the page; at the end nothing was asked for, and nothing went to the
-    console.
-    """
+    """A function that opens the page, which asks for nothing and writes nothing to the console."""
     said, asked, contexts = [], [], []
 
     def visit(viewport=DESK, theme="light", anchor="", **more):
@@ -177,9 +171,7 @@ def visit(browser, file):
 
 
 def seen(tab, column: int) -> list[str]:
-    """The texts of a column of the claims that are shown, from the top, once what was set off is
-    done.
-    """
+    """The texts of a column of the claims shown, from the top, once pending events are done."""
     tab.evaluate("new Promise(done => setTimeout(done))")
     rows = tab.locator("table.claims > tbody:not([hidden]) > tr:first-child")
     return rows.evaluate_all(f"rows => rows.map(row => row.cells[{column}].textContent.trim())")

@@ -1,6 +1,4 @@
-"""The study on a real Slurm: the same bytes as on one machine, also after jobs, nodes or Snakemake
-itself have died.
-"""
+"""The study on a real Slurm: the bytes of one machine, also after deaths of jobs and nodes."""
 
 import re
 

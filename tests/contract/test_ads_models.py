@@ -20,9 +20,7 @@ every_kind = pytest.mark.parametrize("kind", LEARNT)
 
 
 def drawn(seed, rows=1500, d=5, actions=4):
-    """A log of a uniform policy: ad a is clicked where feature a is the largest of the first K,
-    else seldom.
-    """
+    """A log of a uniform policy: ad a is clicked where feature a is the largest of the first K."""
     random = np.random.default_rng(seed)
     features = random.standard_normal((rows, d)).astype(np.float32)
     action = random.integers(0, actions, rows, dtype=np.int32)
@@ -71,9 +69,7 @@ def test_what_a_learner_heeds_follows_from_what_it_is():
 def test_negatives_are_under_sampled_where_the_class_says_so(
     monkeypatch, facts, undersampled, heeded
 ):
-    """A sweep keeps the levels of `undersample` for just those scorers whose negatives it
-    changes.
-    """
+    """A sweep keeps the levels of `undersample` for the scorers whose negatives it changes."""
     rows = []
     fit = {
         "fit": lambda self, features, clicked, random: rows.append(

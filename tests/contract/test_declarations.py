@@ -190,9 +190,7 @@ def of_contextual(learner) -> list[str]:
 
 
 def of_top(learner) -> list[str]:
-    """A learner that descends on a surrogate: it has a look for each, and a surrogate of its own or
-    a setting.
-    """
+    """A learner that descends on a surrogate: a look for each, its own surrogate or a setting."""
     found = methods(learner, "rank", "learn", "events", "suffered")
     named = settings_of(learner).get("surrogate")
     surrogates = named.rule["enum"] if named else top.OBJECTIVES
@@ -232,9 +230,7 @@ def of_player(learner) -> list[str]:
 
 
 def of_ads(learner) -> list[str]:
-    """A learner of ads: its settings are the arguments of `__init__`, but for lambda, which is
-    chosen from a grid.
-    """
+    """A learner of ads: its settings are the arguments of `__init__`, but for lambda."""
     found, declared = lookless(learner), settings_of(learner)
     if learner.regularised != ("lambdas" in declared):
         found.append("is regularised if, and only if, it has the setting lambdas")

@@ -1,6 +1,4 @@
-"""What every learner of the games keeps to; the compiled loops and the plain classes play the same
-game.
-"""
+"""What learners of games keep to; compiled loops and plain classes play the same game."""
 
 from itertools import product
 
@@ -195,9 +193,7 @@ def test_the_compiled_loop_is_the_plain_class(games, game, name):
 @pytest.mark.parametrize("name", OF_CELLS)
 @pytest.mark.parametrize(("kind", "loss", "m", "k", "grades"), ATLAS)
 def test_so_it_is_on_a_cell_of_every_kind_for_a_thousand_rounds(kind, loss, m, k, grades, name):
-    """Rounding does not grow: for exploration by optimisation, whose solver would amplify it, there
-    is none.
-    """
+    """Rounding does not grow: optimised exploration, which would amplify it, has none."""
     rate = cell(loss, m, k, grades).rate
     observed = (
         "all alike" if rate.rate == "0" else "locally" if rate.locally_observable else "globally"
@@ -238,9 +234,7 @@ def test_so_it_is_with_more_items_than_are_sorted_by_counting(name):
 
 @pytest.mark.parametrize(("items", "k"), [(2, 1), (3, 1), (3, 2)])
 def test_so_it_is_with_blocks_that_grow_and_shrink(items, k):
-    """Two items change places again and again, so that exploiting loses more and blocks are short,
-    then no more.
-    """
+    """Two items change places again and again, so that blocks are short, and then no more."""
     rounds = np.arange(4000)
     stream = np.zeros((4000, items), np.int8)
     stream[rounds, np.minimum(rounds, 3000) // 300 % 2] = 1
@@ -253,9 +247,7 @@ def test_so_it_is_with_blocks_that_grow_and_shrink(items, k):
 
 
 def test_so_it_is_with_large_values_and_long_games(monkeypatch):
-    """Weights drift by more than exp() holds, up and down, and the odds of the quick sort are
-    computed anew.
-    """
+    """Weights drift beyond exp(), up and down, and the quick sort's odds are computed anew."""
     for sign in (1, -1):
         game = Game(sign * stream_of("graded", 300, 5).astype(float) * 10, "position-loss")
         for sort, eta in product(SORTS, (0.001, 1.0, 40.0)):
@@ -283,9 +275,7 @@ def test_a_game_again_is_the_same_game_and_leaves_the_stream_as_it_was(name):
 
 @pytest.mark.parametrize("name", [name for name in [*LOOPS, *PLAIN] if name != "best-fixed"])
 def test_a_ranking_is_made_before_its_round_is_seen(name):
-    """Other values from some round on (the same ones, for other items) change nothing of the rounds
-    before.
-    """
+    """Other values from some round on change nothing of the rounds before."""
     stream, learner = small_stream(name), {**LOOPS, **PLAIN}[name]
     kept = np.arange(1, 71)
     whole = np.diff(

@@ -55,9 +55,7 @@ def test_no_built_in_learner_is_left_out():
 
 
 def odd_queries(random, features, relevant=None):
-    """Queries of every odd kind: one document, none relevant, all of one grade, documents that are
-    the same.
-    """
+    """Queries of every odd kind: one document, none relevant, one grade, equal documents."""
     for q, m in enumerate([1, 2, 5, 12, 20, 33, 45] * 4):
         grades = random.integers(0, 5, m)
         if relevant:
@@ -82,9 +80,7 @@ def stream(packed):
 
 @pytest.fixture(scope="module")
 def exact_stream(packed):
-    """Features are of 1/64, and powers of two of the documents are relevant: perceptrons' sums have
-    no rounding.
-    """
+    """Features are of 1/64, and powers of two are relevant: perceptrons' sums have no rounding."""
     random = np.random.default_rng(12)
     return packed(odd_queries(random, lambda m: random.integers(-64, 65, (m, 9)) / 64, relevant=4))
 
@@ -183,9 +179,7 @@ def test_an_update_is_made_where_something_is_lost(stream, learner, source, empt
 
 @every_case
 def test_a_ranking_is_made_before_its_grades_are_seen(stream, learner, source):
-    """What a round measures is the ranking by the weights that the rounds before it left, or by a
-    mean of these.
-    """
+    """A round measures the ranking by the weights of the rounds before it, or by their mean."""
     if learner["kind"] not in LINEAR:
         return
     queries = query_order(stream, generator(3, "queries"), 60)

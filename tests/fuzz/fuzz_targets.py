@@ -63,9 +63,7 @@ _numbers = itertools.count()
 
 @contextmanager
 def written(data: bytes):
-    """A new file of these bytes; a name is never used twice, since an earlier file may still be
-    mapped.
-    """
+    """A new file of these bytes; names are used once, as an earlier file may still be mapped."""
     path = FOLDER / f"{next(_numbers)}"
     path.write_bytes(data)
     try:
@@ -85,9 +83,7 @@ def as_parquet(table: pa.Table) -> bytes:
 
 
 def fuzz_letor(data: bytes) -> None:
-    """The compiled parser agrees with the grammar in regular expressions, however the file is cut
-    into blocks.
-    """
+    """The compiled parser agrees with the grammar in regular expressions, for any blocks."""
     with written(data) as path:
         for qid in ("field", "comment"):
             stated = letor_rows(data, qid)
@@ -111,9 +107,7 @@ NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def fuzz_groups(data: bytes) -> None:
-    """The numbers of rows of queries, a zero byte, and a text without query ids, converted to a
-    table, whole or not.
-    """
+    """Sizes of queries, a zero byte, and a text without query ids become a table, or none."""
     sizes, _, text = data.partition(b"\0")
     lines = [line.strip() for line in sizes.removeprefix(files.BOM).decode("latin-1").split("\n")]
     rows, groups = letor_rows(text, "beside"), [line for line in lines if line]
@@ -161,9 +155,7 @@ def folder_of(contents: dict[str, bytes]):
 
 
 def letor_rows(data: bytes, qid: str) -> list | None:
-    """(line, query, grade, features) of each row, None if malformed; `qid`: where ids are, field,
-    comment or beside.
-    """
+    """(line, query, grade, features) of each row, or None; `qid`: field, comment or beside."""
     rows, ids, used = [], [], False
     for number, line in enumerate(data.removeprefix(files.BOM).decode("latin-1").split("\n"), 1):
         text, hash_mark, comment = line.partition("#")
@@ -275,9 +267,7 @@ def fuzz_visits(data: bytes) -> None:
 
 
 def fuzz_parts(data: bytes) -> None:
-    """A folder of parquet files, one of any bytes: numbers do not depend on how the rows are
-    read.
-    """
+    """A folder of parquet files, one of any bytes: numbers do not depend on how rows are read."""
     if not data:
         return
     with folder_of(
@@ -300,9 +290,7 @@ PLACES += ("a/.b/{}.parquet", "{}.crc")
 
 
 def fuzz_folder(data: bytes) -> None:
-    """A folder in which each byte is an entry: a part, a file that is none, or a link to an earlier
-    entry.
-    """
+    """A folder in which each byte is an entry: a part, another file, or a link to one before."""
     shown, hidden, twice = set(), set(), False
     with folder_of({}) as folder:
         for number, byte in enumerate(data[:12]):
@@ -327,9 +315,7 @@ def fuzz_folder(data: bytes) -> None:
 
 
 def fuzz_apply(data: bytes) -> None:
-    """New visits, for which a policy chooses ads: the file is whole, with a row for each, or there
-    is none.
-    """
+    """New visits, for which a policy chooses ads: a whole file with a row for each, or none."""
     with folder_of({"visits": data}) as folder:
         for name, keep in (
             ("out.csv", ("more",)),
@@ -654,9 +640,7 @@ def fuzz_archive(data: bytes) -> None:
 
 
 def fuzz_answer(data: bytes) -> None:
-    """What a server answers, as raw bytes: one byte says whether it is a mirror, or has the file or
-    an archive.
-    """
+    """A server's raw answer; one byte says whether it is a mirror, has the file or an archive."""
     if not data:
         return
     url = "http://toy/a.gz" if data[0] % 8 > 3 else "http://toy/a"

@@ -14,9 +14,7 @@ from scant.randomness import generator
 
 @pytest.fixture(autouse=True, scope="module")
 def coarse():
-    """Campaigns calibrated on fewer points, which is faster; all that a test draws is judged
-    against what they are.
-    """
+    """Campaigns calibrated on fewer points, faster; draws are judged against what they are."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(campaigns, "POINTS", 1 << 16)
         campaigns._make.cache_clear()
@@ -31,9 +29,7 @@ def greedy(best, count, epsilon=0.0):
 
 
 def average(campaign, seed, chunks=4):
-    """Impressions' shares, click rates and the uniform policy's rate, over quasi-random users of
-    another shift.
-    """
+    """Impressions' shares, click rates and the uniform policy's, over another shift."""
     settings, random = (
         campaign.settings,
         generator(campaign.settings.world, "campaign", campaign.name),

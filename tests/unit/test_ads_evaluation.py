@@ -1,6 +1,4 @@
-"""Off-policy estimates: the Open Bandit Pipeline's formulas, unbiasedness by enumeration, cases by
-hand, refusals.
-"""
+"""Off-policy estimates: published formulas, unbiasedness by enumeration, cases by hand."""
 
 from fractions import Fraction
 from itertools import product
@@ -25,9 +23,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def problem(seed, rows=200, actions=4):
-    """A random log, a random policy (rows x actions) and a random model of the rewards (rows x
-    actions).
-    """
+    """A random log, policy and model of the rewards (both rows x actions)."""
     random = np.random.default_rng(seed)
     logging, policy = random.dirichlet(np.ones(actions), (2, rows))
     action = np.array([random.choice(actions, p=p) for p in logging])

@@ -1,6 +1,4 @@
-"""Scorers of one's own: the example learns and is run as the built-in ones are; what one cannot be
-is said.
-"""
+"""Scorers of one's own: the example runs as built-in ones do; what one cannot be is said."""
 
 import json
 import pickle

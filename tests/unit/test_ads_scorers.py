@@ -101,9 +101,7 @@ def test_the_logistic_scorer_is_at_scikit_learns_optimum(made, regularisation):
 
 
 def pairs_peer(loss, C):
-    """Scikit-learn's minimiser of the same objective: of the logistic loss, or of the hinge, a
-    quadratic programme.
-    """
+    """Scikit-learn's minimiser of the logistic loss, or, by a quadratic programme, of the hinge."""
     if loss == "logistic":
         return LogisticRegression(C=C, tol=1e-10, max_iter=10_000, fit_intercept=False)
     return LinearSVC(

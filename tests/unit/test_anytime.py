@@ -1,6 +1,4 @@
-"""Anytime-valid evidence: its mean under the null hypothesis, its order, and what it says of means
-and shares.
-"""
+"""Anytime-valid evidence: its mean under the null, its order, what it says of means."""
 
 import math
 from itertools import product

@@ -63,9 +63,7 @@ def contents(folder) -> dict:
 
 
 def asked_for_earlier(study, name, content=b"x"):
-    """A file that the study's earlier settings asked for, as its manifest says; a draw is in a
-    folder of a job.
-    """
+    """A file that earlier settings asked for, as the manifest says; a draw is in a job's folder."""
     path = study / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
@@ -160,9 +158,7 @@ SAID = yaml.safe_load(
 def test_results_are_whose_the_study_says_they_are(
     study, tmp_path, settings, project, authors, licence
 ):
-    """All that the profiles of RO-Crate recommend of the results, the run and its software is
-    there.
-    """
+    """All that the profiles of RO-Crate recommend of the results, the run and its software."""
     made = manifest.read(study)["made"] | {"project": project}
     change(study, settings={"datasets": {}} | settings, made=made)
     with zipfile.ZipFile(archive.write(study, tmp_path / "small.zip")) as packed:
@@ -239,9 +235,7 @@ def test_streams_can_be_deleted_and_nothing_is_gone(study, scant, tmp_path):
 
 
 def test_draws_that_no_setting_asks_for_are_deleted_with_their_folder(study, scant):
-    """Snakemake would take a folder that is there for drawn, and one without its mark for made
-    anew.
-    """
+    """Snakemake takes a folder for drawn, and one without its mark for made anew."""
     kept = "streams/linear/0-1/seed-0.arrow"
     asked_for_earlier(study, kept)
     change(study, results=manifest.checksums(study, [*FILES, kept]), earlier={})

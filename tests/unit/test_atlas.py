@@ -120,9 +120,7 @@ def test_a_statement_that_fails_is_said_to(measure, rate):
 
 
 def drawn(figure):
-    """What each panel writes: (row's label, m, k): texts from the top of the cell down; and its
-    colours.
-    """
+    """What each panel writes: (label, m, k): texts from the top of the cell down; its colours."""
     first = figure.axes[0]
     labels = [label.get_text() for label in first.get_yticklabels()]
     rows = dict(zip(first.get_yticks(), labels, strict=True))

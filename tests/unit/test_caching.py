@@ -1,6 +1,4 @@
-"""Compiled code is kept where nobody else can put any, is read as it was written, and is that of
-one's own settings.
-"""
+"""Compiled code is private, is read as it was written, and is of one's own settings."""
 
 import os
 import pickle
@@ -289,9 +287,7 @@ def test_a_job_goes_on_if_nothing_can_be_read(folder, capsys):
 
 
 def test_code_that_holds_addresses_is_not_kept(folder, capsys):
-    """Numba copies no array this large into the code, and with NUMBA_OPT=0 calls functions by their
-    addresses.
-    """
+    """Numba does not copy so large an array, and with NUMBA_OPT=0 calls functions by address."""
     large = np.ones(1 << 17)
 
     @kernels.compiled()

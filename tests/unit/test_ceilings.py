@@ -1,6 +1,4 @@
-"""What the worst rankings and the worst weights would have lost, and what a learner had along its
-run.
-"""
+"""What the worst rankings and weights would have lost, and what a learner had along its run."""
 
 from pathlib import Path
 
@@ -83,9 +81,7 @@ def test_no_ranking_loses_more(file):
 
 @pytest.mark.parametrize("surrogate", ceilings.SURROGATES)
 def test_no_weights_of_the_ball_cost_much_more_than_the_worst(file, surrogate):
-    """Of a thousand random weights on the sphere, and of 0, none costs more than a thousandth above
-    it.
-    """
+    """Of a thousand random weights on the sphere, and 0, none costs a thousandth more."""
     value, random = getattr(surrogates, surrogate), np.random.default_rng(1)
     directions = random.standard_normal((1000, 3))
     sphere = np.r_[2.0 * directions / np.linalg.norm(directions, axis=1)[:, None], np.zeros((1, 3))]

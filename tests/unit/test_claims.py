@@ -1,6 +1,4 @@
-"""Verdicts on claims in a study: what comes out of them, what could have come out otherwise, and
-what a row says.
-"""
+"""Verdicts on claims: what comes out, what could have come out otherwise, what a row says."""
 
 import dataclasses
 import math
@@ -289,9 +287,7 @@ def test_a_control_may_be_a_trivial_play(shares):
 
 
 def test_a_part_may_refute_a_statement_and_never_confirm_it():
-    """Without a learner, a part or as many places as a statement names, a study can only say that
-    it fails.
-    """
+    """Without a learner, a part or enough places for a statement, a study can only say it fails."""
     named = AGAINST_ALL | FIRST | {"learner": {"kind": "rtopkf"}}
     absent = {"learner": {"kind": "random"}, "against": 1.0}
     lacking = {

@@ -1,6 +1,4 @@
-"""The file of claims: whole, in step with the code, and each claim about something that a study
-has.
-"""
+"""The file of claims: whole, in step with the code, each about something that a study has."""
 
 import re
 from itertools import product
@@ -268,9 +266,7 @@ def slips():
 
 
 def test_no_key_and_no_word_of_a_claim_can_be_misspelt():
-    """With null for its value such a key would fit whatever there is, so that the claim were about
-    more.
-    """
+    """With null for its value such a key fits anything, so that the claim is about more."""
     datasets, accepted, refused = registry.load(ROOT / "config/datasets.yaml"), [], 0
     for name, path, claim in slips():
         try:
@@ -327,9 +323,7 @@ def test_words_are_said_there_and_not_denied():
 
 
 def test_only_our_own_questions_lack_words():
-    """A document that has a title is none of those that the project tests, and words of it are not
-    looked up.
-    """
+    """A document with a title is none of the project's, and its words are not looked up."""
     for name, source in SOURCES:
         own = CLAIMS[name]["row"] == "question" and source.get("document") == "scant"
         assert own or "title" in source or source["words"], name
@@ -369,9 +363,7 @@ def stated(statement: str) -> set[tuple[str, int]]:
 
 
 def played(study: dict, claim: dict, experiment: dict, learners) -> set[tuple[str, int]]:
-    """The numbers of rounds, seeds, blocks and grades seen with which an experiment plays a part of
-    a claim.
-    """
+    """Rounds, seeds, blocks and grades seen with which an experiment plays a claim's part."""
     settings = [study["learners"][learner] for learner in learners]
     seen = {
         one.get("k") or FEWEST.get(one.get("surrogate"), 1)
@@ -391,9 +383,7 @@ SEE_ALL = ("listnet", "ogd", "slam", "max-hinge", "ftpl", "hedge", "random")
 
 
 def test_numbers_of_a_statement_are_those_that_every_study_plays(examiners):
-    """In the experiments of its first reading, under which its verdict is; those of all its parts
-    together.
-    """
+    """In the experiments of its first reading, whose verdict it is; of all its parts together."""
     checked = set()
     for examiner, name in product(examiners, OF_RUNS_WHOLE):
         numbers, of_parts = stated(CLAIMS[name]["statement"]), set()

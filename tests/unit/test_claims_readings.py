@@ -1,6 +1,4 @@
-"""Which experiments, cells and seeds of a study a claim is judged by, in every family of
-experiments.
-"""
+"""Which experiments, cells and seeds a claim is judged by, in every family."""
 
 import math
 from itertools import product
@@ -119,9 +117,7 @@ def test_the_first_experiment_gives_the_verdict_and_all_are_counted():
 
 
 def test_what_readings_matter_is_weighted_by_how_much_estimates_vary_within_a_cell():
-    """Of two cells, one depends on `tuning` alone, and the other, a third as much, on `source`: 9
-    to 1.
-    """
+    """Of two cells one depends on `tuning` alone, the other, a third, on `source`: 9 to 1."""
     both, made = [Cell("a", learner, "", pd.Series(dtype=float)) for learner in ("one", "two")], []
     for tuning, source in product((0, 1), repeat=2):
         single = [statistics.exact(value, 0, 10) for value in (7 + 3 * tuning, 5 + source)]
@@ -316,9 +312,7 @@ def test_regret_is_against_the_best_fixed_weights():
 
 
 def trace(learner, kind, seed, finals, stream="linear", **columns):
-    """A run of 100 rounds whose time-averaged NDCG@10 is `finals[0]` after half of them, and
-    `finals[1]` at the end.
-    """
+    """A run of 100 rounds whose NDCG@10 is `finals[0]` after half, `finals[1]` at the end."""
     rows = {"experiment": "e", "stream": stream, "learner": learner, "kind": kind, "seed": seed}
     rows |= TRACE | {"own_measure": "ndcg@10", "round": [10, 50, 60, 100]}
     rows |= {"ndcg@10": [0.0, finals[0], 0.0, finals[1]], "updates": [10, 30, 30, 35]}

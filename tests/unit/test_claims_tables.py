@@ -1,6 +1,4 @@
-"""Claims about tables, the files that claims are in, and the tables and figures that are made of
-verdicts.
-"""
+"""Claims about tables, files of claims, and the tables and figures made of verdicts."""
 
 import re
 

@@ -355,9 +355,7 @@ def test_wrong_grammar_is_refused(arguments, message, capsys):
 
 
 def test_the_console_script_finds_a_learner_of_the_project(tmp_path):
-    """`python -m scant` has the project's root on its path; the console script has not by
-    itself.
-    """
+    """`python -m scant` has the project's root on its path; the console script has not."""
     learner = {"kind": "examples.my_learner:PairwiseLogistic", "rates": [0.1]}
     settle(alone(learner), tmp_path / "settled.json")
     shutil.copytree("examples", tmp_path / "examples")

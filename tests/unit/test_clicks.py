@@ -46,9 +46,7 @@ def test_a_name_stands_for_the_fewest_grades_that_suffice():
 
 
 def test_who_looks_by_position_clicks_as_the_papers_say():
-    """1/k to look at place k; 0.1 and 1 to click then; with trust bias 0.65/k and 1 - (k +
-    1)/100.
-    """
+    """1/k to look at place k; 0.1 and 1 to click; with trust bias 0.65/k and 1 - (k + 1)/100."""
     places = np.arange(1, 11)
     np.testing.assert_allclose(user_for("position", 4).propensities(10), 1 / places)
     np.testing.assert_allclose(user_for("position", 1).chances(10), np.c_[0.1 / places, 1 / places])

@@ -1,6 +1,4 @@
-"""The code that a job depends on: what is followed, which edits count, and what is remembered of a
-source file.
-"""
+"""The code that a job depends on: what is followed, which edits count, what is remembered."""
 
 import ast
 import inspect
@@ -47,9 +45,7 @@ class Learner(Base):
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A function that writes files of a package that stands in for `scant`, or of the working
-    folder: path and text.
-    """
+    """A function that writes files of a stand-in package, or of the working folder: path, text."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(code, "PACKAGE", tmp_path / "src/scant")
     monkeypatch.setattr(code, "CACHE", tmp_path / "cache.json")

@@ -1,6 +1,4 @@
-"""The best fixed weights in hindsight: the sums they minimise, their certificate, and the file of
-them.
-"""
+"""The best fixed weights in hindsight: their sums, their certificate and their file."""
 
 from functools import partial
 
@@ -29,9 +27,7 @@ D = 4
 
 
 def draw(random, queries=12, features=D, grades=3):
-    """Queries of several sizes, some without a relevant document, with a feature nearly the sum of
-    two others.
-    """
+    """Queries of several sizes, some of no relevant document; one feature is nearly a sum."""
     for q in range(queries):
         m = 1 + q % 7
         x = random.normal(size=(m, features)).astype(np.float32)
@@ -173,9 +169,7 @@ def model_step(hessian, gradient, weights, radius):
 @pytest.mark.parametrize("rank", [1, 3, 6])
 @pytest.mark.parametrize("radius", [0.01, 1.0, 30.0])
 def test_the_step_minimises_the_model_in_the_ball(rank, radius):
-    """By the conditions that only the minimum fulfils: H v = target - shift v, shift >= 0, and 0 if
-    v is inside.
-    """
+    """By the minimum's conditions: H v = target - shift v, shift >= 0, and 0 if v is inside."""
     for seed in range(10):
         random = np.random.default_rng(seed)
         root, weights = random.normal(size=(rank, 6)), in_ball(random, radius, 1, 6)[0]
@@ -210,9 +204,7 @@ def test_features_on_scales_far_apart_do_not_spoil_the_step():
 @pytest.mark.parametrize("objective", CONVEX)
 @pytest.mark.parametrize("radius", [0.25, 8.0])
 def test_two_documents_and_one_feature(packed, objective, radius):
-    """Documents 1 and 0 of grades 1 and 0: w is their score difference, and 1 is right for all, but
-    ListNet.
-    """
+    """Documents 1 and 0 of grades 1 and 0: w is their score difference, 1 is right for most."""
     one = packed([([1, 0], [[1.0], [0.0]])])
     (best,), (gap,), (norm,) = best_fixed(one, [0, 0, 0], objective, radius, [3])
     w = min(radius, 1.0)
@@ -275,9 +267,7 @@ def test_smooth_surrogates_against_scipy(stream, queries, objective, radius):
 
 @pytest.mark.parametrize("radius", [0.1, 0.6, 5.0])
 def test_ranksvm_on_a_line_against_every_corner(packed, radius):
-    """F of one weight is piecewise linear: its minimum is at a corner or at the end of the
-    interval.
-    """
+    """F of one weight is piecewise linear: its minimum is at a corner or an end of the interval."""
     one = packed(draw(np.random.default_rng(8), 20, 1))
     queries, corners = np.arange(20), [-radius, radius]
     for x, grades in (one[q] for q in queries):
@@ -431,9 +421,7 @@ def test_the_file_holds_what_was_found_and_where_it_is_from(path, tmp_path):
     ids=["kept and skipped", "one pass", "resampled"],
 )
 def test_the_queries_are_those_of_the_runs(path, tmp_path, judge, readings):
-    """Weights that never leave 0 suffer, run by run, what is the best in a ball of next to no
-    radius.
-    """
+    """Weights that stay 0 suffer, run by run, what is best in a ball of next to no radius."""
     still = JOB | {"judge": judge, "radius": 1e-9} | readings
     learner = {"kind": "ogd", "surrogate": judge, "rates": [1e-12]}
     more = {"learner": "still", "learner_settings": learner, "schedule": "thesis", "mismatch": 1.0}

@@ -1,6 +1,4 @@
-"""Two finished studies side by side: what counts as different, what is said of it, and the
-references of studies.
-"""
+"""Two finished studies side by side: what differs, what is said of it, and references."""
 
 import csv
 import json
@@ -294,9 +292,7 @@ claims top-b bbb → b"""
 
 
 def test_what_no_chance_explains(make):
-    """With the same seeds and data, differences come from code or packages; with the same code,
-    too, from neither.
-    """
+    """With the same seeds and data, differences come from code or packages; or from neither."""
     other, a = changed(CLAIMS, 0, estimate=0.51), read(make("a"))
     for name, changes, ending in (
         ("b", {}, "claims and data. What differs is due to the processor."),
@@ -524,9 +520,7 @@ def test_unfinished_studies(make, tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """The tiny study's settings and plan, a folder with files that stand for its results, and the
-    manifest.
-    """
+    """The tiny study's settings and plan, a folder that stands for its results, the manifest."""
     config = yaml.safe_load(TINY.read_text()) | {"data": {"mirror": "https://example.org"}}
     folder = tmp_path_factory.mktemp("project") / "results/tiny"
     plan = Plan(*settings.load(config))

@@ -1,6 +1,4 @@
-"""What `scant compile` compiles is what studies call: after it no loop is compiled for other
-types.
-"""
+"""`scant compile` compiles what studies call: after it no loop is compiled for other types."""
 
 import pkgutil
 from importlib import import_module

@@ -1,6 +1,4 @@
-"""Estimated gradients: right on average over all rankings, plain and compiled; and what no estimate
-can be made of.
-"""
+"""Estimated gradients: right on average over all rankings, and what has no estimate."""
 
 from fractions import Fraction
 from functools import partial
@@ -30,9 +28,7 @@ every_estimator = pytest.mark.parametrize("surrogate", LEAST)
 
 
 def rankings(scores, gamma, slot=None):
-    """Every ranking, and the probability with which RTop-kF shows it; if only place `slot`
-    explores, those it shows.
-    """
+    """Every ranking and its probability under RTop-kF; if only place `slot` explores, its own."""
     m, own = len(scores), tuple(rank(scores))
     if slot:
         start = min(slot, m) - 1
@@ -75,9 +71,7 @@ def plain(surrogate, scores, grades, shown, k, gamma, *settings, slot=False):
 def compiled(
     surrogate, scores, grades, shown, k, gamma, *settings, explored=True, slot=False, events=False
 ):
-    """The compiled estimate, or it and its events, with scratch of any content, and grades that are
-    not seen turned over.
-    """
+    """The compiled estimate, or it and its events, with any scratch and unseen grades reversed."""
     m, order = len(scores), rank(scores).astype(np.int32)
     k, inside = min(k, m), np.zeros(m, np.int8)
     inside[order[:k]] = 1
@@ -152,9 +146,7 @@ def test_the_mean_over_all_rankings_is_the_gradient(surrogate, query, more, gamm
 def test_the_compiled_estimate_is_the_plain_one(
     surrogate, query, more, gamma, epsilon, mismatch, ordered, floor, control
 ):
-    """Also where it is biased; and a ranking that exploration happens to share with the scores is
-    no other.
-    """
+    """Also where it is biased; a ranking that exploration shares with the scores is no other."""
     scores, grades = query
     k = LEAST[surrogate] + (0 if ordered else more)
     ordered = ordered and surrogate == "ranksvm"
@@ -298,9 +290,7 @@ def test_the_fewest_grades_are_the_papers_estimators(surrogate, query, gamma):
 @given(queries(4).filter(lambda query: len(query[0]) > 1), GAMMAS)
 @example((np.array([0.0, 0.25, 0.5]), np.array([2, 1, 0])), 0.25)
 def test_the_released_codes_pairs_are_twice_the_gradient(query, gamma):
-    """It divides by the probability of the two documents in their order alone, and either order is
-    shown.
-    """
+    """It divides by the probability of the two documents in their order, and either is shown."""
     scores, grades = query
 
     def of(shown):
@@ -414,17 +404,13 @@ def needed(surrogate, m):
 @pytest.mark.parametrize("surrogate", CODES)
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_how_many_grades_a_gradient_takes_at_once(surrogate, m):
-    """Lemma 26 and Lemma 27, and for any k below m; by Lemma 25 no estimate from fewer can be
-    unbiased.
-    """
+    """Lemmas 26 and 27, for any k below m; by Lemma 25 no estimate from fewer is unbiased."""
     assert interaction(surrogate, np.arange(m) / 4, 1 + np.arange(m)) == needed(surrogate, m)
 
 
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_with_grades_of_0_and_1_alone_less_can_do(m):
-    """What the lemmas do not say: they need a third grade, or scores that are further apart than
-    the margin.
-    """
+    """What the lemmas leave out: they need a third grade, or scores beyond the margin."""
     close_by, ones = np.arange(m) / 4, np.ones(m, int)
     assert interaction("ranksvm", close_by, ones) == 1  # 1[R > R'] - 1[R' > R] is R - R'
     assert interaction("ranksvm", 5 * close_by, ones) == 2

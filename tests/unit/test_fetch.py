@@ -378,9 +378,7 @@ def test_a_mirror_that_refuses_is_said(tmp_path, answering, capsys):
 
 @pytest.fixture
 def answering():
-    """A function that gives the loopback URL of a server with one answer, whatever is asked, as raw
-    bytes.
-    """
+    """A function that gives the loopback URL of a server that always answers with these bytes."""
     sockets = []
 
     def serve(answer: bytes) -> str:
@@ -701,9 +699,7 @@ def test_a_download_that_is_packed_on_its_way_has_the_limits_of_what_is_packed(w
 
 
 def test_what_is_decompressed_has_the_limit_of_what_was_read_so_far(tmp_path, monkeypatch):
-    """Which is up to 128 KB more than was needed, by the version of Python: the whole file would
-    allow 20 MiB.
-    """
+    """Up to 128 KB more than was needed, by the version of Python: the whole file allows 20 MiB."""
     monkeypatch.setattr(module, "FREE", 1 << 20)
     monkeypatch.setattr(module, "RATIO", 20)
     put(

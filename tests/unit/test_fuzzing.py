@@ -31,9 +31,7 @@ def test_files_to_start_from(name):
 @every_target
 @given(data=st.data())
 def test_files_with_defects(name, data):
-    """A byte changed, a slice left out, doubled or replaced, a file cut short; one to three
-    times.
-    """
+    """A byte changed, a slice left out, doubled or replaced, a file cut short; 1 to 3 times."""
     content = data.draw(st.sampled_from(SEEDS[name]))
     for _ in range(data.draw(st.integers(1, 3))):
         start, stop = sorted(data.draw(st.tuples(*[st.integers(0, len(content))] * 2)))

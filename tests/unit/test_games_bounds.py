@@ -1,6 +1,4 @@
-"""The regret bounds of games: their constants by enumeration, by hand, and held to what learners
-do.
-"""
+"""Regret bounds of games: constants by enumeration, by hand, held to what learners do."""
 
 import math
 from itertools import permutations, product
@@ -248,9 +246,7 @@ def test_where_no_bound_is_known_there_is_none():
 
 
 def test_what_no_learner_from_the_top_one_avoids_by_enumeration():
-    """Two actions and two outcomes of certain loss: one is wrong half of the time, whichever is
-    played.
-    """
+    """Two actions, two outcomes of certain loss: one is wrong half of the time, whichever plays."""
     assert bounds.top_one_floor([[0, 1], [1, 0]], [[1, 0], [0, 1]]) == 0.5
     # the same action is best for both
     assert bounds.top_one_floor([[0, 1], [1, 0]], [[1, 0], [0.75, 0.25]]) == 0

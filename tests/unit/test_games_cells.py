@@ -92,9 +92,7 @@ def test_what_is_no_cell_is_refused(arguments, message):
 
 @pytest.mark.parametrize("made", LEARNABLE, ids=str)
 def test_estimates_of_differences_are_unbiased(made):
-    """For every relevance vector, the sum over top sets of P(a) V_a[feedback] / P(a) is the
-    difference of losses.
-    """
+    """The sum over top sets of P(a) V_a[feedback] / P(a) is the difference of losses."""
     chances = generator(0, str(made)).dirichlet(np.ones(len(made.tops)))
     for x in range(len(made.relevances)):
         estimates = [

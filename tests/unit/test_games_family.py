@@ -67,9 +67,7 @@ def regret(game, learner, seed, t):
 
 @pytest.fixture
 def played():
-    """Games of two learners over two seeds and four horizons, whose regret is a power of rounds and
-    items.
-    """
+    """Games of two learners, two seeds, four horizons; regret is a power of rounds and items."""
     rows = [
         {
             "stream": game,
@@ -220,9 +218,7 @@ def test_regret_over_the_bound_of_another_learner(played, bound, kind):
     [("ndcg", 0.0142), ("ap", 0.0208), ("dcg", 0), ("auc-loss", 0), ("sum-loss", 0)],
 )
 def test_what_table_b1_makes_learners_from_the_top_one_lose(loss, floor):
-    """For NDCG by the printed means of gains: those that are best for each of the two against that
-    best for both.
-    """
+    """NDCG by the printed means of gains: the best for each of the two against that for both."""
     assert quantities._floor(loss) == pytest.approx(floor, abs=5e-5)
     if loss == "ndcg":
         discounts, means = (

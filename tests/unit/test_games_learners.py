@@ -1,6 +1,4 @@
-"""The learners of games: unbiased estimates by enumeration, each one's rule by hand, and what they
-refuse.
-"""
+"""Learners of games: unbiased estimates by enumeration, rules by hand, refusals."""
 
 import math
 from fractions import Fraction
@@ -38,9 +36,7 @@ def led(learner, stream, k=1):
 
 
 class Times:
-    """Stands in for a generator: the times of exploration follow a script of choices, perturbations
-    are 0.
-    """
+    """Stands in for a generator: a script sets the times of exploration, perturbations are 0."""
 
     def __init__(self, script):
         self.script, self.at, self.chance = script, 0, Fraction(1)
@@ -55,9 +51,7 @@ class Times:
 
 
 def every_time(length, cells):
-    """Scripts for all choices in the rounds of a block; choices that show no cell are alike, but
-    all are counted.
-    """
+    """Scripts for all choices in the rounds of a block; those that show no cell count, too."""
     scripts = [[]]
     for left in range(length, 0, -1):
         scripts = [[*script, choice] for script in scripts for choice in range(left)]
@@ -69,9 +63,7 @@ def every_time(length, cells):
 )
 @pytest.mark.parametrize("kind", ["rtopkf", "rtopkf-anytime", "rtopkf-adaptive"])
 def test_the_estimate_of_a_block_is_unbiased(items, k, length, kind):
-    """Lemma 18, exactly, over all that the random times can be; and each cell has a time of its
-    own.
-    """
+    """Lemma 18, exactly, over all random times; and each cell has a time of its own."""
     stream = np.random.default_rng(items + length).integers(0, 9, (length, items))
     mean, total = [Fraction(0)] * items, Fraction(0)
     for script in every_time(length, -(-items // k)):
@@ -129,9 +121,7 @@ def test_blocks_of_a_horizon_that_they_do_not_divide():
 
 
 def test_what_is_learnt_of_a_block():
-    """The black box is given each block's estimate once; that of an anytime block counts as often
-    as it has rounds.
-    """
+    """The black box gets each block's estimate once; an anytime block's counts by its rounds."""
     given_to, random = [], generator(1)
     learner = make("rtopkf", facts(4, 40), random, blocks=4)
     learner.black_box.learn = lambda ranking, seen: given_to.append(seen)
@@ -268,9 +258,7 @@ def test_theorys_parameters():
 
 
 def test_the_perturbed_leader_as_ailon_tunes_it():
-    """His section 4.1: D is about n^2 / 2, R the largest loss of a round, A = k with k items
-    chosen; 2 sqrt(DRAT).
-    """
+    """His section 4.1: D about n^2 / 2, R a round's largest loss, A = k items; 2 sqrt(DRAT)."""
     for stream, loss, R, A in (
         ("zipf", "position-loss", 20, 1),
         ("k-choice", "position-loss", 20 + 19 + 18 + 17 + 16, 5),
@@ -368,9 +356,7 @@ def test_tables_that_would_be_too_large(kind, most):
 
 
 def test_comb_bands_estimate_is_unbiased():
-    """Over the rankings it may draw, the estimated losses average to the true ones, exactly, up to
-    its span's scale.
-    """
+    """Over the rankings drawn, estimated losses average to the true ones, up to scale."""
     game = Game(streams.draw("zipf", generator(0), 10_000, items=4), "position-loss")
     learner = build(game, "comb-band", generator(0))
     learner.logs = np.random.default_rng(0).standard_normal(24)

@@ -28,9 +28,7 @@ def regrets(stream, loss, learner, rounds, seeds, comparator="prefix", **setting
 
 
 def test_what_a_trace_holds_by_hand():
-    """Rounds 1 to 4 of two items, the first of which a fixed order puts on top: SumLoss 1, 2, 1,
-    3.
-    """
+    """Four rounds of two items, the first on top by a fixed order: SumLoss 1, 2, 1, 3."""
     game = Game(np.array([[1, 0], [0, 1], [1, 0], [1, 1]]), "sum-loss")
     trace = play(game, "best-fixed", generator(0), np.array([1, 2, 3, 4]))
     np.testing.assert_array_equal(trace.value, [1, 3, 4, 7])
@@ -127,9 +125,7 @@ def test_nothing_is_ever_relevant():
 
 
 def test_normalised_losses_have_linear_regret_with_feedback_at_the_top_alone():
-    """Theorem 24, on the two distributions of Table B.1: NDCG against DCG, feedback at the top
-    against all.
-    """
+    """Theorem 24 on Table B.1's two distributions: NDCG against DCG, top feedback against all."""
 
     def rate(loss, kind, rounds):
         return regrets("indistinguishable", loss, kind, rounds, 12)[:, -1].mean() / rounds

@@ -1,6 +1,4 @@
-"""Precision@n as a semi-bandit: what is drawn and estimated, by enumeration; its bound and rate;
-what it refuses.
-"""
+"""Precision@n as a semi-bandit: draws and estimates by enumeration; bound, rate, refusals."""
 
 import math
 from itertools import product
@@ -50,9 +48,7 @@ def made(m, n, k, random=None):
 
 
 def sets_of(m, n, k, x):
-    """All rankings that a learner with these inclusion probabilities, multiples of 1/60, shows,
-    equally likely.
-    """
+    """All rankings of a learner with these inclusion probabilities, multiples of 1/60."""
     for draws in product(range(EACH), repeat=1 if k in (n, m) else 2):
         learner = made(m, n, k, Grid(*draws, 0))
         learner.inclusions = lambda x=x: x.copy()
@@ -100,9 +96,7 @@ def test_estimates_are_unbiased(m, n, k):
     eta=st.floats(1e-3, 3.0),
 )
 def test_inclusion_probabilities_are_capped_weights(estimates, n, eta):
-    """They sum to n, and below the cap they are in proportion to the weights, which are no larger
-    at the cap.
-    """
+    """They sum to n; below the cap they are in proportion to the weights, no larger at the cap."""
     estimates, m = np.array(estimates), len(estimates)
     n = min(n, m)
     x, weights = np.empty(m), np.empty(m)

@@ -1,6 +1,4 @@
-"""Runs of games: what their files hold, what is shared between learners and horizons, and what
-planning refuses.
-"""
+"""Runs of games: what files hold, what learners and horizons share, what planning refuses."""
 
 import numpy as np
 import pyarrow.parquet as pq

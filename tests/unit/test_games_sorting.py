@@ -49,9 +49,7 @@ def test_the_two_procedures_are_not_the_same_distribution():
 
 
 class Scripted:
-    """Stands in for a generator: the n-th draw takes the n-th branch of a script, branch 0 of `draw
-    < p` with p.
-    """
+    """Stands in for a generator: the n-th draw takes the n-th branch, 0 of `draw < p` with p."""
 
     def __init__(self, script):
         self.script, self.chances, self.taken = script, [], 0
@@ -161,9 +159,7 @@ def test_compiled_quicksort_is_the_plain_one():
 
 
 def test_weights_that_are_far_apart():
-    """Of two items far below a third, the one that weighs a little more comes first as often as it
-    should.
-    """
+    """Of two items far below a third, the heavier comes first as often as it should."""
     first, weights, count = 0, [-2001.0, 0.0, -2000.0], 2000
     for ranking in compiled_quicksort(weights, np.random.default_rng(2), count):
         assert ranking[0] == 1

@@ -1,6 +1,4 @@
-"""The family of generalisation: it plans, refuses what cannot be, plays, and shows what came
-out.
-"""
+"""The family of generalisation: it plans, refuses what cannot be, plays, shows what came out."""
 
 from copy import deepcopy
 from pathlib import Path
@@ -42,9 +40,7 @@ experiments: {toy: {kind: generalisation, populations: [noisy, scores],
 
 
 def loaded(path=(), value=None, others=()):
-    """The study, and its data sets, with the value at a path changed (None: left out), and so with
-    all of `others`.
-    """
+    """The study and its data sets, with the value at a path, and all of `others`, changed."""
     study = deepcopy(STUDY)
     for keys, new in [(path, value), *others] if path else others:
         place = study

@@ -1,6 +1,4 @@
-"""Populations, and runs of generalisation: what is drawn, what is paired, and what the numbers of a
-run file are.
-"""
+"""Populations, and runs of generalisation: what is drawn and paired, and a run file's numbers."""
 
 from dataclasses import replace
 
@@ -101,9 +99,7 @@ def test_lists_repeat_a_few_documents():
 
 
 def test_variation_is_of_queries_and_noise_of_documents():
-    """With variation alone equal documents of a query have equal grades; with noise alone they have
-    not.
-    """
+    """With variation alone equal documents of a query have equal grades; with noise not."""
 
     def agreement(**settings):
         population = Linear(generator(), 1, entries="signs", grades=1, **settings)
@@ -236,9 +232,7 @@ def test_fresh_queries_may_come_in_chunks(tmp_path, monkeypatch):
 
 
 def test_risks_are_unbiased_and_their_errors_right():
-    """Over many seeds the risk of the same weights scatters about that of very many queries as its
-    error says.
-    """
+    """Over many seeds the risk scatters about that of very many queries as its error says."""
     made = setup(m=[4], n=[8], fresh=50, learners=LEARNERS[:1])
     weights, best = np.array([1.0, -0.5, 0.3, 0.0]), np.zeros(4)
     large = made.mean(solve.Sample(*made.population.draw(generator(9), 60_000, 4)), "listnet")
@@ -274,9 +268,7 @@ def test_the_best_weights_are_about_as_good_as_they_say():
 
 
 def test_ascent_does_not_go_above_the_largest_gap():
-    """In two dimensions the largest gap is found by a grid; the mean of what ascent finds is not
-    above it.
-    """
+    """In two dimensions a grid finds the largest gap; ascent's mean is not above it."""
     made = setup(m=[4], n=[8], d=[2], fresh=400, ascents=3, learners=LEARNERS[:1])
     ball = made.ball("l2")
     angles, radii = np.meshgrid(np.linspace(0, 2 * np.pi, 40), np.linspace(0, 1, 8))

@@ -1,6 +1,4 @@
-"""ERM on balls of weights: gradients, projections, optima of independent solvers, and certificates
-that hold.
-"""
+"""ERM on balls of weights: gradients, projections, independent solvers, certificates."""
 
 import numpy as np
 import pytest
@@ -32,9 +30,7 @@ def sample(n=12, m=6, d=D, seed=1, grades=3):
 
 
 def losses(sample, surrogate, weights, sigma=1.0):
-    """The surrogate of each query by `scant.surrogates`, and the mean's (sub)gradient in the
-    weights.
-    """
+    """Each query's surrogate by `scant.surrogates`, and the mean's (sub)gradient in the weights."""
     function = getattr(surrogates, surrogate)
     options = (sigma,) if surrogate == "smoothdcg" else ()
     values, gradient = [], np.zeros(sample.d)
@@ -143,9 +139,7 @@ def test_the_support_is_the_largest_product(norm):
 
 
 def scipy_least(queries, surrogate, norm, radius, ridge=0.0):
-    """The least mean loss in a ball by SciPy's SLSQP; for l1 with the weights' positive and
-    negative parts.
-    """
+    """The least mean loss in a ball by SLSQP; l1 by the weights' positive and negative parts."""
     parts, start, bounds = np.eye(D), np.zeros(D), None
     constraint = {"fun": lambda w: radius**2 - w @ w, "jac": lambda w: -2 * w}
     if norm == "l1":

@@ -1,6 +1,4 @@
-"""Theory of generalisation: constants against searches, bounds against their formulas and proofs,
-lemmas.
-"""
+"""Theory of generalisation: constants against searches, bounds against formulas, lemmas."""
 
 import math
 from dataclasses import replace
@@ -100,9 +98,7 @@ def test_a_search_finds_the_constants(surrogate, m, norm):
 
 @pytest.mark.parametrize(("m", "largest"), [(3, 1), (4, 1), (4, 2), (4, 3), (5, 2)])
 def test_ranksvm_is_steepest_where_all_hinges_are_positive(m, largest):
-    """All grades and, by scores on a grid of halves, all sets of positive hinges that there are
-    nearby.
-    """
+    """All grades and, by scores on a grid of halves, all sets of positive hinges nearby."""
     norms = [[], []]
     for grades in product(range(largest + 1), repeat=m):
         for scores in product((0.0, 0.6, 1.2), repeat=m):
@@ -133,9 +129,7 @@ def test_the_hessian_is_the_derivative_of_the_gradient(surrogate):
     ("m", "largest", "bound"), [(1, 2, 1.0), (2, 1, 0.3), (3, 2, 1.5), (4, 1, 2.0)]
 )
 def test_the_largest_loss_is_that_of_corners(surrogate, m, largest, bound):
-    """Losses are convex in the scores; ListNet's is linear in softmax(y), KL's largest at an end of
-    the grades.
-    """
+    """Losses are convex in scores; ListNet's is linear in softmax(y), KL's largest at an end."""
     losses = [
         value(surrogate, np.array(scores), np.array(grades))
         for grades in product(range(largest + 1), repeat=m)
@@ -407,9 +401,7 @@ def test_how_tight_the_others_are(theorems):
 
 
 def test_the_gradient_of_a_smooth_loss_by_differences(theorems):
-    """Squared has ||grad f||^2 = 4 f and H = 2, so that sqrt(4 H f) is sqrt(2) of it; no other is
-    as close.
-    """
+    """Squared has ||grad f||^2 = 4 f, H = 2: sqrt(4 H f) is sqrt(2) of it; none is as close."""
     found = theorems[theorems["check"] == "self-bounding, gradient"]
     squared = found["setting"].str.startswith("squared")
     assert found.loc[squared, "share"].tolist() == pytest.approx([math.sqrt(0.5)] * 3)

@@ -30,9 +30,7 @@ def made(stream, model, seed=3, radius=10.0):
 
 
 def queries(count, turned=(), copies=1, seed=5):
-    """Queries of eight documents; the first feature is the grade with little noise, or minus it in
-    some queries.
-    """
+    """Queries of eight documents; the first feature is the grade with noise, or minus it."""
     random = np.random.default_rng(seed)
     for q in range(count):
         grades = random.permutation([0, 0, 0, 1, 1, 2, 3, 4])

@@ -90,9 +90,7 @@ def test_kernels_know_each_measure_by_its_code():
 
 
 def cascade(ranked, cut):
-    """ERR from its definition: a user reads on past each document that does not satisfy (Chapelle
-    et al., 2009).
-    """
+    """ERR from its definition: a user reads past what does not satisfy (Chapelle et al., 2009)."""
     satisfied = [Fraction(2 ** int(grade) - 1, 2**4) for grade in ranked[:cut]]
     stops = [
         one * math.prod(1 - before for before in satisfied[:at]) for at, one in enumerate(satisfied)

@@ -1,6 +1,4 @@
-"""The LETOR parser: agreement with its sources of truth, and every defect with its line and
-reason.
-"""
+"""The LETOR parser: agreement with its sources of truth, every defect with line and reason."""
 
 import math
 import pickle

@@ -1,6 +1,4 @@
-"""The measures: hand cases, agreement with trec_eval and scikit-learn, and what must hold for every
-query.
-"""
+"""The measures: hand cases, agreement with trec_eval and scikit-learn, laws for every query."""
 
 import doctest
 from itertools import combinations_with_replacement, permutations

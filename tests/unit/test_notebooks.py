@@ -40,9 +40,7 @@ def test_a_notebook_has_its_outputs_and_nothing_of_the_machine(path):
 
 
 def test_the_notebook_of_logs_shows_what_it_showed(tmp_path, monkeypatch):
-    """Its cells of code, one after the other: words are the same, and numbers are but for
-    rounding.
-    """
+    """Its cells of code in turn: words are the same, and numbers are but for rounding."""
     monkeypatch.chdir(tmp_path)
     names = {}
     for cell in code(EXAMPLES / "ads.ipynb"):

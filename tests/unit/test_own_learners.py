@@ -1,6 +1,4 @@
-"""Learners of one's own in a study: what they declare is checked, and what is none is refused, when
-it is planned.
-"""
+"""Learners of one's own in a study: what they declare is checked when it is planned."""
 
 import re
 import sys

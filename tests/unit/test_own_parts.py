@@ -1,6 +1,4 @@
-"""Measures, figures and quantities of one's own in a study: what is none is refused when it is
-planned.
-"""
+"""Measures, figures and quantities of one's own: what is none is refused when planned."""
 
 import sys
 
@@ -170,9 +168,7 @@ def test_a_quantity_is_of_every_kind_and_its_code_counts(tmp_path):
 
 @pytest.mark.parametrize("kind", ["slam", "ideal"])
 def test_a_measure_is_of_the_grades_in_the_order_shown(tmp_path, kind):
-    """In compiled loops it is what a built-in measure of the same lists is, which recording it
-    leaves as it was.
-    """
+    """In compiled loops it is what a built-in measure of the lists is, which stays as it was."""
     stream, target = tmp_path / "s.arrow", tmp_path / "run.parquet"
     simulated.simulate("s", JOB["stream_settings"], stream, 0, 0)
     job = JOB | {"kind": "perceptron", "learner_settings": {"kind": kind}}

@@ -103,9 +103,7 @@ def test_batches_are_the_runs(name, batch):
 @pytest.mark.parametrize("batch", [1, 3, 11])
 @pytest.mark.parametrize("tuning_seeds", [0, 3])
 def test_seeds_that_are_added_are_played_alone(batch, tuning_seeds):
-    """Streams, best fixed weights, games and logs alike: no job changes, and none is left without
-    use.
-    """
+    """Streams, best fixed weights, games and logs alike: no job changes or is left without use."""
     tuned = {"tuning": "paper", "tuning_seeds": tuning_seeds, "regret": True}
     studies = {"top": with_top(learners=["top", "listnet"], **tuned), "e": with_games()}
     studies["top"]["learners"]["listnet"]["rates"] = [0.1, 1.0]

@@ -1,6 +1,4 @@
-"""What every figure has to be to be printed: nothing is too small, cut off, or on top of something
-else.
-"""
+"""What figures have to be to be printed: nothing is too small, cut off, or on top of others."""
 
 import re
 import subprocess

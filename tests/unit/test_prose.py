@@ -1,6 +1,4 @@
-"""Numbers and verdicts in README and docs are those of the studies' references, which judge every
-claim.
-"""
+"""Numbers and verdicts in README and docs are those of the studies' references."""
 
 import re
 
@@ -62,9 +60,7 @@ TO_BE_PLAYED = {"ads-less-exploration": "ads"}
 
 
 def test_each_claim_is_judged_in_a_reference_or_names_the_data_that_it_lacks():
-    """A statement without a verdict anywhere says nothing, unless its data are those that nobody
-    may hand on.
-    """
+    """A statement without any verdict says nothing, unless its data may not be handed on."""
     references = (prose.ROOT / "results/reference").glob("*/claims.csv")
     judged = {
         row["id"]

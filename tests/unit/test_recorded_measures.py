@@ -1,6 +1,4 @@
-"""Measures that experiments ask for besides those of all runs: in claims, and in the table of
-feedback at the top.
-"""
+"""Measures that experiments ask for besides all runs': in claims, and in the table `top`."""
 
 import re
 from itertools import product

@@ -1,6 +1,4 @@
-"""Bounds on the regret of RTop-kF: the constants hold for the estimates, the rates make the bounds
-smallest.
-"""
+"""Bounds on RTop-kF's regret: constants hold for the estimates, rates make bounds smallest."""
 
 import itertools
 

@@ -33,9 +33,7 @@ def make(name, stem, *read):
 
 
 def trace(learner, seed, values, setting="1", **changes):
-    """The rows of one run at one rate: its time-averaged NDCG@10 (and half of it as AP) in rounds
-    1, 2, ...
-    """
+    """One run at one rate: its time-averaged NDCG@10 (and half of it as AP) in rounds 1, 2, ..."""
     rounds = len(values)
     columns = dict.fromkeys(("ndcg@10", "ndcg", "ranker_ndcg@10"), values) | {
         "learner": learner,
@@ -195,9 +193,7 @@ ASKED = {"all": DETAILS["all"] | {"measures": ["err", "precision@5"]}}
 
 
 def with_further(frame):
-    """ERR is a tenth, and Precision@5 thrice NDCG@10; another experiment, "b", does not record
-    them.
-    """
+    """ERR is a tenth, and Precision@5 thrice NDCG@10; experiment "b" does not record them."""
     asking = frame.assign(**{"err": frame["ndcg@10"] / 10, "precision@5": frame["ndcg@10"] * 3})
     return gathered(asking, frame.assign(experiment="b"))
 
@@ -319,9 +315,7 @@ def test_tables_are_written_as_csv_in_full_and_latex(frame, tmp_path):
 
 @pytest.fixture
 def many():
-    """Two streams of data and a separable one, learners of both measures, and what no figure
-    shows.
-    """
+    """Two streams of data, a separable one, learners of both measures, and what no figure shows."""
     parts = []
     for seed in range(4):
         grow = 0.5 + 0.01 * seed + 0.3 * (1 - 1 / np.arange(1, 31))
@@ -395,9 +389,7 @@ def test_the_csv_is_what_is_drawn(many, tmp_path):
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """A module with 25 learners of one's own that declare no look, and one that declares its
-    own.
-    """
+    """A module with 25 learners of one's own without a look, and one that declares its own."""
     text = "".join(f"class Learner{i}:\n    pass\n" for i in range(25))
     text += "class Seen:\n    looks = {'': ('pink', 'p', ':'), 'ap': ('#123456', '8', '-')}\n"
     (tmp_path / "learners_with_looks.py").write_text(text)

@@ -47,9 +47,7 @@ BOUNDS = {"t": (False, 0.8), "betting": (True, 0.7), "clopper-pearson": (True, 0
 
 
 def policies(epsilon, learners):
-    """Each seed, learner and fit, with its CTR relative to the learner's; the held-out choice is
-    the refit on all.
-    """
+    """Each seed, learner and fit, with its CTR relative to the learner's; held-out is the refit."""
     for learner, seed in product(learners, SEEDS):
         grid = [(value, "part", 1.05 - 0.1 * (value == 1.0)) for value in GRID.get(learner, ())]
         for value, fitted_on, share in [*grid, (1.0 if grid else np.nan, "all", 1.0)]:

@@ -73,9 +73,7 @@ STILL = dict.fromkeys(("mismatch", "gamma", "radius", "epsilon", "epsilon_decay"
 
 
 def trace(like, seed, final, setting="1", regret=0.0, **changes):
-    """A run at one rate: NDCG@10 grows to `final`, its ranking's 0.1 above; `regret` is above a
-    loss of 100 a round.
-    """
+    """A run at one rate: NDCG@10 grows to `final`, its ranking's 0.1 above."""
     kind, objective, k = LEARNERS[like]
     explores, descends = k > 0, objective != ""
     measured = final * ROUNDS / ROUNDS[-1]
@@ -407,9 +405,7 @@ def frame_of(name, study):
 
 @pytest.fixture
 def study():
-    """Two experiments, two streams, every kind of learner; its comparators, of all seeds but the
-    first of `again`.
-    """
+    """Two experiments and streams, every learner; comparators of all seeds but one of `again`."""
     parts, there = [], []
     for experiment, stream in (("top", "a"), ("again", "b")):
         where = {"experiment": experiment, "stream": stream}

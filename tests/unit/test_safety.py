@@ -1,6 +1,4 @@
-"""Data from outside are data: nothing of them is run, and none of them may ask for more than a
-limit allows.
-"""
+"""Data from outside are data: nothing is run, and nothing takes more than a limit allows."""
 
 import ast
 import json
@@ -437,9 +435,7 @@ claims: [claims.yaml]
 
 @pytest.mark.parametrize("command", LOOK)
 def test_a_command_that_only_looks_runs_no_code_of_a_study(tmp_path, monkeypatch, command):
-    """Whatever it says: modules that study and claims name, and that lie in the working folder, are
-    not imported.
-    """
+    """Modules that study and claims name, and that lie in the working folder, are not imported."""
     monkeypatch.chdir(tmp_path)
     Path("results/s/.x").mkdir(parents=True)
     Path("evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")

@@ -1,6 +1,4 @@
-"""Learners that descend on what they saw: settings, the streams that mislead them, and what tables
-say of them.
-"""
+"""Learners that descend on what they saw: settings, misleading streams, what tables say."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -131,9 +129,7 @@ def test_two_groups_have_the_angle_that_is_asked_for(cosine):
 
 
 def test_where_fair_documents_mislead_the_sum_over_all_says_the_opposite_of_those_on_top():
-    """The claim of the stream: by u the documents on top raise u; the gradient over every document
-    lowers it.
-    """
+    """The stream's claim: by u the documents on top raise u; over all, the gradient lowers it."""
     queries, _ = simulated.two_groups(np.random.default_rng(2))
     _, grades, x = next(queries)
     u = x[:3].mean(axis=0)

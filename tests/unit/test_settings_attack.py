@@ -1,6 +1,4 @@
-"""Settings that cannot be right are refused when a study is planned, wherever they stand, and in
-few words.
-"""
+"""Settings that cannot be right are refused when a study is planned, in few words."""
 
 import copy
 import json

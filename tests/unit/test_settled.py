@@ -1,6 +1,4 @@
-"""The settled study: what planning decided is what jobs read, whole or not at all; and the digests
-that redo jobs.
-"""
+"""The settled study: jobs read what planning decided, whole or not at all; digests."""
 
 import json
 import re

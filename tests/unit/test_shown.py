@@ -1,6 +1,4 @@
-"""What families declare of their figures, tables and looks: it is there, it is told apart, and it
-is said in words.
-"""
+"""What families declare of figures, tables and looks: there, told apart, said in words."""
 
 import re
 from itertools import combinations

@@ -84,9 +84,7 @@ def test_noise_is_noise():
 
 
 def classes(rows=40, number=3):
-    """Rows whose first feature is the class and whose second is the row's own; the third is
-    constant.
-    """
+    """Rows whose first feature is the class, the second the row's own, the third constant."""
     labels = np.arange(rows * number) % number
     return np.c_[labels * 10.0, np.arange(len(labels)), np.ones(len(labels))], labels
 

@@ -1,6 +1,4 @@
-"""Steps that need no rate: their bounds, how they are planned, and how they are shown beside
-rates.
-"""
+"""Steps that need no rate: bounds, how they are planned, and shown beside rates."""
 
 import numpy as np
 import pandas as pd
@@ -48,9 +46,7 @@ def test_coin_bettings_bound_holds_for_all_gradients_below_a_known_norm(gradient
 
 
 def test_the_bound_of_coin_betting_is_the_wealth_of_heads_alone():
-    """After T heads the wealth is F(T) exactly, so that the bound is met by the weights for which x
-    = T is best.
-    """
+    """After T heads the wealth is F(T): weights for which x = T is best meet the bound."""
     steps, rounds = CoinBetting(1, 1.0, largest=1.0), 20
     weights = np.zeros(1)
     for _ in range(rounds):
@@ -239,9 +235,7 @@ DETAILS = {"e": {"title": "text", "titles": {"streams": {"s": "S"}, "learners": 
 
 @pytest.fixture
 def both():
-    """Traces of SLAM, whose rate 1 is best on seeds set aside and 0.1 on the reported ones, and
-    their details.
-    """
+    """Traces of SLAM: rate 1 is best on seeds set aside, 0.1 on those reported; their details."""
     rows = []
     for seed, (low, high) in enumerate([(0.5, 0.3), (0.4, 0.4), (0.6, 0.5)]):
         rows += traced("slam", seed, {"0.1": low, "1.0": high, "theory": 0.2})

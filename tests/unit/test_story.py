@@ -277,9 +277,7 @@ SAID_OF = {
 
 
 def test_an_answer_says_what_its_claim_tests_in_either_direction(stated):
-    """Its verbs are those of the row's direction, and it names the margin on both sides, as the
-    claim does.
-    """
+    """Its verbs are of the row's direction, and it names the margin on both sides as the claim."""
     answers = [answer for question in families.questions() for answer in question.answers]
     for answer in answers:
         for part in grouping.parts(stated[answer.claim]):

@@ -1,6 +1,4 @@
-"""Streams: what goes in comes out, mapped and read-only; document order tells nothing; broken files
-are refused.
-"""
+"""Streams: what goes in comes out, mapped, read-only; order tells nothing; defects are refused."""
 
 import dataclasses
 from itertools import pairwise
@@ -21,9 +19,7 @@ from scant.randomness import generator
 
 
 def draw(seed, sizes=(3, 1, 40, 12), features=5, top=4):
-    """Queries with ids that are neither sorted nor consecutive; the second has no relevant
-    document.
-    """
+    """Queries with ids neither sorted nor consecutive; the second has no relevant document."""
     random = np.random.default_rng(seed)
     for place, m in enumerate(sizes):
         grades = random.integers(0, top + 1, m) * (place != 1)

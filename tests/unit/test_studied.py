@@ -1,6 +1,4 @@
-"""Results from Python: what `scant.results` reads is what the files hold, and what is wrong is
-named.
-"""
+"""Results from Python: `scant.results` reads what the files hold, and names what is wrong."""
 
 import json
 import subprocess

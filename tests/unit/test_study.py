@@ -155,9 +155,7 @@ def test_what_is_set_stays_and_what_was_given_is_not_changed():
 
 
 def parts(schema, path="study"):
-    """Every property in the schema and its path; those of one kind of learner or experiment below
-    its kind.
-    """
+    """Every property in the schema and its path; a kind's learner or experiment below its kind."""
     for name, part in schema.get("properties", {}).items():
         yield f"{path}.{name}", part
         yield from parts(part, f"{path}.{name}")

@@ -1,6 +1,4 @@
-"""The surrogates: hand cases, their definitions written naively, and what theory says must always
-hold.
-"""
+"""The surrogates: hand cases, definitions written naively, what theory says always holds."""
 
 import numpy as np
 import pytest
@@ -67,9 +65,7 @@ def random_query(seed, m=12):
 
 
 def naive_slam(scores, grades, weights, margin):
-    """Equation 9 as it is written, the first of the best-scored documents of lower grade as
-    maximiser.
-    """
+    """Equation 9 as written, the first of the best-scored documents of lower grade as maximiser."""
     value, gradient = 0.0, np.zeros(len(scores))
     for i in range(len(scores)):
         hinge, at = 0.0, None

@@ -1,6 +1,4 @@
-"""Sweeps of readings: the experiments that they become, what they share, and what claims make of
-them.
-"""
+"""Sweeps of readings: the experiments they become, what they share, what claims make of them."""
 
 import json
 import re
@@ -431,9 +429,7 @@ def test_no_figure_and_no_table_shows_a_swept_experiment():
 
 
 def ctrs(plan, better):
-    """Traces of the ads experiments; `better` says by how much the ranker's CTR is above the
-    others' in each.
-    """
+    """Traces of the ads experiments; `better`: the ranker's CTR above the others' in each."""
     study, found = plan.study, {}
     common = {"source": "classification", "lambda": 1.0, "fitted_on": "all", "chosen": True}
     common |= {"epsilon": 0.0, "estimator": "full-information", "bound": "", "refused": ""}

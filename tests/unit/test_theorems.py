@@ -1,6 +1,4 @@
-"""The tables of theorems: what they say fails, and their numbers by other ways of computing
-them.
-"""
+"""The tables of theorems: what they say fails, and their numbers computed otherwise."""
 
 import math
 from dataclasses import replace
@@ -101,9 +99,7 @@ def test_which_theorems_fail_as_printed(perceptrons, top, games):
 
 
 def least_slam(grades, weights):
-    """The least SLAM of scores that descend from the first document on, by a linear program in gaps
-    and hinges.
-    """
+    """The least SLAM of scores that descend from the first, by a linear program."""
     m = len(grades)
     above = np.tri(m)[:, 1:]  # score i is minus the sum of the gaps above it
     pairs = [(i, j) for i, j in product(range(m), repeat=2) if grades[i] > grades[j]]
@@ -146,9 +142,7 @@ def test_another_order_within_a_grade_makes_slam_larger():
 
 
 def test_slam_depends_on_which_document_of_a_grade_comes_first(perceptrons):
-    """One relevant document is 1.5 short of the margin, the other is not: SLAM is 1.5 times the
-    former's weight.
-    """
+    """One relevant document is 1.5 short of the margin: SLAM is 1.5 times its weight."""
     scores, grades = np.array([2.0, 1.0, 0.5]), np.array([1, 0, 1])
     first, second = 1 / (1 + 1 / math.log2(3)), 1 / (1 + math.log2(3))
     found = [
@@ -240,9 +234,7 @@ def test_the_degree_of_constants_in_the_radius_of_the_ball(top):
 """),
 )
 def test_what_decomposes_by_least_squares(surrogate, m, top_grade, k, decomposes):
-    """Fit the gradient by any functions of k grades each: nothing is left if and only if it
-    decomposes.
-    """
+    """Fit the gradient by any functions of k grades each: nothing is left iff it decomposes."""
     vectors = np.array(list(product(range(top_grade + 1), repeat=m)))
     columns = [
         np.all(vectors[:, list(subset)] == values, axis=1)
@@ -296,9 +288,7 @@ def test_the_largest_moment_is_reached(ball, gamma):
 
 
 def test_the_printed_constants_are_those_of_the_audit(top):
-    """At gamma 0.1, m = 5 and grades to 4: KL, U = 1, 5.9e5 against 1.9e3; squared, U = 0.1, 1.3e4
-    against 1e3.
-    """
+    """Gamma 0.1, m = 5, grades to 4: KL, U = 1, 5.9e5 and 1.9e3; squared, U = 0.1, 1.3e4, 1e3."""
     for surrogate, ball, value, stated in (("kl", 1, 5.9e5, 1.85e3), ("squared", 0.1, 1.3e4, 1e3)):
         found = rows(top, f"constant of {surrogate}, printed")
         settings = found["setting"].str.startswith(f"grades to 4, U = {ball:g},")
@@ -311,9 +301,7 @@ def test_the_printed_constants_are_those_of_the_audit(top):
 
 
 def test_which_losses_a_round_reveals_by_what_it_shows(games):
-    """A loss is revealed if relevances that look the same, of the n items on top, always lead to
-    the same loss.
-    """
+    """A loss is revealed if relevances alike on the top n always lead to the same loss."""
     found = rows(games, "all losses of Precision@n seen, k = n").set_index(["m", "setting"])[
         "value"
     ]
@@ -346,9 +334,7 @@ def test_a_rate_that_is_worse_with_more_seen_is_noticed(monkeypatch):
 
 
 def test_the_bound_of_the_forecaster_by_minimising_it():
-    """log N / eta + eta T (m N)^2 / gamma + gamma T, at the best eta and gamma that a grid in
-    logarithms has.
-    """
+    """log N / eta + eta T (m N)^2 / gamma + gamma T, at the best eta and gamma of a grid."""
 
     def log_bound(m: int, rounds: float = 1e90) -> float:
         log_n, log_t = math.lgamma(m + 1), math.log(rounds)
@@ -373,9 +359,7 @@ def test_rounds_that_explore_by_playing(games, blocks):
 
 
 def test_neighbours_by_linear_programs(games):
-    """Two rankings are neighbours if they can tie while all others lose by a margin, under a
-    positive distribution.
-    """
+    """Rankings are neighbours if they can tie while all others lose, at positive probabilities."""
     losses = observability.loss_matrix("sum-loss", 3).entries
     neighbours = 0
     for i, j in combinations(range(6), 2):
@@ -392,9 +376,7 @@ def test_neighbours_by_linear_programs(games):
 
 
 def test_the_bound_of_dcg_grows_more_slowly_by_logarithms(games):
-    """Its diameter is the sum of the weights' distances from their reverse, of the order m /
-    log(m)^2.
-    """
+    """Its diameter, the weights' distances from their reverse, is of order m / log(m)^2."""
     weights = [1 / np.log2(np.arange(2, m + 2)) for m in (1000, 10_000)]
     diameters = [np.abs(w - w[::-1]).sum() for w in weights]
     # the bound is of the order m^(2/3) times the diameter

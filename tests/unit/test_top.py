@@ -1,6 +1,4 @@
-"""Learners with feedback at the top: what settings and schedules make of them, and what their
-compiled loop is of.
-"""
+"""Learners with feedback at the top: settings, schedules, and what their loop is of."""
 
 from dataclasses import asdict
 

@@ -1,6 +1,4 @@
-"""What is wrong is said where it is wrong, with the nearest right name, and nothing half-made is
-left.
-"""
+"""What is wrong is said where it is, with the nearest right name; nothing half-made is left."""
 
 import pytest
 from small_studies import put

@@ -77,9 +77,7 @@ class Copy(Forked):
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """A copy of the project in which the example study has been played, by the commands at the
-    document's head.
-    """
+    """A copy of the project after the example study, played by the document's commands."""
     made = Copy(tmp_path_factory.mktemp("copy") / "project")
     (commands,) = blocks("Extending", "bash")
     made.shell(commands)
@@ -304,9 +302,7 @@ def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts
 
 
 def test_the_projects_own_tests_hold_with_all_of_that(copy):
-    """Those of what families declare and of what studies plan; and the default claims are
-    planned.
-    """
+    """What families declare and studies plan; and the default claims are planned."""
     unit = [f"tests/unit/test_{name}.py" for name in ("shown", "architecture", "study")]
     tests = ["tests/contract/test_declarations.py", *unit]
     shutil.copytree(ROOT / "tests", copy.folder / "tests", ignore=LEAVE)

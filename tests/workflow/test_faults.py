@@ -50,9 +50,7 @@ def fresh(finished):
 
 
 def ends_right(project, *arguments):
-    """That it succeeds now, and that all there is then is as an undisturbed run makes it; by
-    default of the runs.
-    """
+    """It succeeds now, and all there is is as an undisturbed run makes it; by default the runs."""
     project.snakemake(*(arguments or RUNS), "--cores", 2)
     digests = project.digests()
     assert {RUN, STREAM} <= digests.keys()
@@ -142,9 +140,7 @@ def test_a_file_of_which_a_bit_turned(finished, file):
 
 
 def test_a_file_that_changed_after_the_end(finished):
-    """What follows from it is newer, so that Snakemake has nothing to do, until it is told to make
-    it anew.
-    """
+    """What follows from it is newer: Snakemake has nothing to do until it is told to."""
     path = finished.folder / "results/tiny" / RUN
     path.write_bytes(path.read_bytes()[:-9])
     os.utime(path, ns=(0, 0))

@@ -1,6 +1,4 @@
-"""The free texts of a study (titles, claims' words, own sources) come to its page as they are,
-whatever they hold.
-"""
+"""Free texts of a study (titles, words, sources) come to its page as they are."""
 
 import json
 import re
@@ -103,9 +101,7 @@ NAMES = {  # settings that are text, but name something or are a path
 
 
 def free_texts(rule: dict, root: dict, path: tuple = ()):
-    """The places in a JSON schema where any text may be, "*" for any id, with the pattern that it
-    has to keep.
-    """
+    """Where a JSON schema allows any text, "*" for any id, with the pattern it has to keep."""
     rule = _resolved(rule, root)
     types = rule.get("type", ())
     pattern = rule.get("pattern", "")
@@ -125,9 +121,7 @@ def free_texts(rule: dict, root: dict, path: tuple = ()):
 
 
 def fill(content: dict, path: tuple, pattern: str, texts: dict, above: tuple = ()) -> None:
-    """Put a new text at each place of the content that a path has, and its own path into
-    `texts`.
-    """
+    """Put a new text at each place of a path, and its own path into `texts`."""
     key, *rest = path
     for name in content if key == "*" else {key} & content.keys():
         if rest:
@@ -144,9 +138,7 @@ def one_line(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def written():
-    """Settings and claims with a text of its own at each place where any text may be, and the
-    places by text.
-    """
+    """Settings and claims with a text of its own wherever any may be, and the places by text."""
     study, claims, texts = *json.loads(json.dumps([STUDY, CLAIMS])), {}
     titled = ("datasets", "streams", "games", "logs", "populations", "learners", "experiments")
     for entry in (entry for section in titled for entry in study[section].values()):

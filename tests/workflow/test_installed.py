@@ -1,6 +1,4 @@
-"""The workflow outside of a clone: installed from a wheel, and imported as a module from another
-folder.
-"""
+"""The workflow outside of a clone: installed from a wheel, and imported as a module."""
 
 import json
 import re
@@ -133,9 +131,7 @@ learners: {hers: {kind: "hers:PairwiseLogistic", rates: [0.1]}, random: {kind: r
 
 @pytest.mark.slow
 def test_each_addition_that_the_first_study_offers_is_played_and_travels(wheel, tmp_path):
-    """Learner, measure, quantity, figure, table, stream, data set and claim, by its lines of #:
-    alone.
-    """
+    """Learner, measure, quantity, figure, table, stream, data set, claim, by lines of #: alone."""
     folder, results = tmp_path / "mine", tmp_path / "mine/results/first"
     run("scant", "init", folder, folder=tmp_path, package=wheel)
     text = re.sub("^#:", "", (folder / "study.yaml").read_text(), flags=re.M)
@@ -187,9 +183,7 @@ def test_each_addition_that_the_first_study_offers_is_played_and_travels(wheel, 
 
 @pytest.mark.slow
 def test_another_workflow_imports_it(tmp_path, project):
-    """As `module` and snakedeploy do: the rules of a clone, with the study file of another
-    folder.
-    """
+    """As `module` and snakedeploy do: a clone's rules, with another folder's study file."""
     study = small(yaml.safe_load((ROOT / "src/scant/starter/study.yaml").read_text()))
     study["claims"] = None
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(study))
@@ -212,9 +206,7 @@ def test_another_workflow_imports_it(tmp_path, project):
 
 
 def deployed(folder: Path, source: Path) -> Path:
-    """Lay out a folder as `snakedeploy deploy-workflow` does: the configuration, and a Snakefile
-    that imports ours.
-    """
+    """Lay out a folder as `snakedeploy deploy-workflow` does: configuration and a Snakefile."""
     shutil.copytree(source / "config", folder / "config")
     (folder / "workflow").mkdir()
     lines = [

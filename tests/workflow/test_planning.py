@@ -1,6 +1,4 @@
-"""Studies are planned by the workflow, named targets ask for their stage alone, and the workflow is
-clean.
-"""
+"""Studies are planned by the workflow, named targets ask for their stage alone."""
 
 import re
 from pathlib import Path

@@ -157,8 +157,6 @@ def test_of_the_results_only_references_are_committed():
 
 
 def test_the_limit_that_the_workflow_lifts_is_snakemakes():
-    """rules/common.smk sets `job_rate_limiter` to None: a Snakemake that calls it otherwise would
-    be slow again.
-    """
+    """rules/common.smk sets `job_rate_limiter` to None: a Snakemake that calls it would be slow."""
     source = inspect.getsource(job_scheduler.JobScheduler)
     assert "self.job_rate_limiter = (" in source and "if self.job_rate_limiter is None" in source

@@ -1,6 +1,4 @@
-"""The page of the tiny study in a real browser: what a study writes is shown, and nothing is asked
-for.
-"""
+"""The tiny study's page in a real browser: what a study writes is shown, nothing asked for."""
 
 import pandas as pd
 import pytest
