@@ -10,15 +10,8 @@ import pytest
 
 from scant.data import stream
 
-OPTIONS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
+OPTIONS += ("--disable-background-networking", "--disable-component-update", "--disable-sync")
 
 # The same examples on every run, however long numba takes to compile before the first.
 hypothesis.settings.register_profile(

@@ -67,16 +67,10 @@ def blocked(rows=3000, seed=0) -> pd.DataFrame:
     action, risk = random.integers(0, 2, rows), random.random(rows)
     fraud = random.random(rows) < risk
     reward = np.where(action == 1, np.where(fraud, 20, -20), 0)
-    return pd.DataFrame(
-        {
-            "action": np.array(["allowed", "blocked"])[action],
-            "propensity": 0.5,
-            "risk": risk,
-            "reward": reward,
-            "policy:mine": (action == (risk > 0.5)) * 1.0,
-            "policy:worse": (action == (risk < 0.5)) * 1.0,
-        }
-    )
+    columns = {"action": np.array(["allowed", "blocked"])[action], "propensity": 0.5, "risk": risk}
+    columns |= {"reward": reward, "policy:mine": (action == (risk > 0.5)) * 1.0}
+    columns |= {"policy:worse": (action == (risk < 0.5)) * 1.0}
+    return pd.DataFrame(columns)
 
 
 def test_rewards_below_0_are_told_in_their_unit_and_lifts_are_differences():

@@ -33,15 +33,10 @@ def frame(rows=3000, seed=0) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     kind, shown = random.integers(0, 3, rows), random.integers(0, 3, rows)
     clicked = random.random(rows) < np.where(kind == shown, 0.5, 0.1)
-    return pd.DataFrame(
-        {
-            "action": np.array(list("abc"))[shown],
-            "reward": clicked.astype(int),
-            "propensity": 1 / 3,
-            "kind": np.array(["red", "green", "blue"])[kind],
-            "age": np.where(random.random(rows) < 0.2, np.nan, random.normal(40, 10, rows)),
-        }
-    )
+    columns = {"action": np.array(list("abc"))[shown], "reward": clicked.astype(int)}
+    columns |= {"propensity": 1 / 3, "kind": np.array(["red", "green", "blue"])[kind]}
+    columns |= {"age": np.where(random.random(rows) < 0.2, np.nan, random.normal(40, 10, rows))}
+    return pd.DataFrame(columns)
 
 
 SUITED = {"red": "a", "green": "b", "blue": "c"}

@@ -15,17 +15,10 @@ from scant_ads.evaluation.quotients import likely
 def made(rows=3000, seed=0, rate=0.1) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     action, x = random.integers(0, 5, rows), random.integers(0, 3, rows)
-    return pd.DataFrame(
-        {
-            "action": action,
-            "reward": (random.random(rows) < rate) * 1,
-            "propensity": 0.2,
-            "who": random.integers(0, rows // 4, rows),
-            "policy:one": (action == 1) * 1.0,
-            "policy:mine": (action == x) * 1.0,
-            "policy:mixed": np.where(action == 1, 0.6, 0.1),
-        }
-    )
+    columns = {"action": action, "reward": (random.random(rows) < rate) * 1, "propensity": 0.2}
+    columns |= {"who": random.integers(0, rows // 4, rows), "policy:one": (action == 1) * 1.0}
+    columns |= {"policy:mine": (action == x) * 1.0, "policy:mixed": np.where(action == 1, 0.6, 0.1)}
+    return pd.DataFrame(columns)
 
 
 def test_a_policy_of_0_and_1_has_the_exact_interval_of_its_terms():

@@ -20,13 +20,9 @@ def ab(rows=4000, shares=(0.5, 0.5), rates=(0.1, 0.14), seed=0) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     arm = random.choice(len(shares), rows, p=np.array(shares) / sum(shares))
     clicked = random.random(rows) < np.array(rates)[arm]
-    return pd.DataFrame(
-        {
-            "action": np.array(list("ABC"))[arm],
-            "reward": clicked * 1.0,
-            "propensity": np.array(shares)[arm],
-        }
-    )
+    columns = {"action": np.array(list("ABC"))[arm], "reward": clicked * 1.0}
+    columns |= {"propensity": np.array(shares)[arm]}
+    return pd.DataFrame(columns)
 
 
 # --- differences of two rates
@@ -102,13 +98,9 @@ def test_an_ad_that_some_visits_cannot_get_is_not_judged_by_its_own_rows():
     random = np.random.default_rng(3)
     able = random.random(6000) < 0.5
     shown = able & (random.random(6000) < 0.5)
-    made = pd.DataFrame(
-        {
-            "action": np.where(shown, "B", "A"),
-            "propensity": np.where(able, 0.5, 1.0),
-            "reward": (random.random(6000) < np.where(able, 0.3, 0.05)) * 1.0,
-        }
-    )
+    columns = {"action": np.where(shown, "B", "A"), "propensity": np.where(able, 0.5, 1.0)}
+    columns |= {"reward": (random.random(6000) < np.where(able, 0.3, 0.05)) * 1.0}
+    made = pd.DataFrame(columns)
     found = sa.evaluate(["ad:B"], sa.Log.from_frame(made), least_propensity=0.5)
     row = rows_of(found)["ad:B"]
     assert row["rows"] == 6000 and row["verdict"] == "none" and "mean-weight" in row["warnings"]

@@ -28,15 +28,9 @@ def frame(rows=400, seed=0):
     x, shown = random.normal(size=(rows, 2)), random.integers(2, size=rows)
     liked = (x[:, 0] > 0) == (shown == 0)
     clicked = random.random(rows) < np.where(liked, 0.6, 0.2)
-    return pd.DataFrame(
-        {
-            "action": np.array(["a", "b"])[shown],
-            "reward": clicked.astype(int),
-            "propensity": 0.5,
-            "x": x[:, 0],
-            "y": x[:, 1],
-        }
-    )
+    columns = {"action": np.array(["a", "b"])[shown], "reward": clicked.astype(int)}
+    columns |= {"propensity": 0.5, "x": x[:, 0], "y": x[:, 1]}
+    return pd.DataFrame(columns)
 
 
 @pytest.fixture(scope="module")

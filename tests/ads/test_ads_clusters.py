@@ -224,14 +224,9 @@ def log(seed=0, users=400, most=12) -> pd.DataFrame:
     rate = random.beta(0.6, 2.0, users)[who]
     kind, shown = random.integers(0, 3, (2, len(who)))
     reward = random.random(len(who)) < rate * np.where(kind == shown, 1.3, 0.7)
-    made = {
-        "action": np.array(list("abc"))[shown],
-        "propensity": 1 / 3,
-        "kind": np.array(list("xyz"))[kind],
-        "reward": reward.astype(int),
-        "policy:mine": 1.0 * (kind == shown),
-        "who": [f"u{number}" for number in who],
-    }
+    made = {"action": np.array(list("abc"))[shown], "propensity": 1 / 3}
+    made |= {"kind": np.array(list("xyz"))[kind], "reward": reward.astype(int)}
+    made |= {"policy:mine": 1.0 * (kind == shown), "who": [f"u{number}" for number in who]}
     return pd.DataFrame(made).sample(frac=1, random_state=seed)
 
 

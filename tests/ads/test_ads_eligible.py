@@ -36,15 +36,9 @@ def frame(
     ad = (random.random((rows, 1)) < p.cumsum(axis=1)).argmax(axis=1)
     reward = (random.random(rows) < rate(ad, x)).astype(int)
     lists = [[ADS[at] for at in np.flatnonzero(row)] for row in eligible]
-    return pd.DataFrame(
-        {
-            "action": np.array(ADS)[ad],
-            "reward": reward,
-            "propensity": p[np.arange(rows), ad],
-            "x": x,
-            "eligible": lists,
-        }
-    )
+    columns = {"action": np.array(ADS)[ad], "reward": reward, "propensity": p[np.arange(rows), ad]}
+    columns |= {"x": x, "eligible": lists}
+    return pd.DataFrame(columns)
 
 
 def of(made: pd.DataFrame) -> np.ndarray:
@@ -58,18 +52,10 @@ def objects(made: pd.DataFrame) -> list[dict]:
 
 # --- reading
 
-FORMS = {
-    "lists": lambda ads: ads,
-    "arrays": np.array,
-    "json": json.dumps,
-    "python": str,
-    "tuples": lambda ads: str(tuple(ads)),
-    "numpy": lambda ads: str(np.array(ads)),
-    "postgres": lambda ads: "{" + ",".join(ads) + "}",
-    "bars": "|".join,
-    "semicolons": ";".join,
-    "commas": ", ".join,
-}
+FORMS = {"lists": lambda ads: ads, "arrays": np.array, "json": json.dumps, "python": str}
+FORMS |= {"tuples": lambda ads: str(tuple(ads)), "numpy": lambda ads: str(np.array(ads))}
+FORMS |= {"postgres": lambda ads: "{" + ",".join(ads) + "}", "bars": "|".join}
+FORMS |= {"semicolons": ";".join, "commas": ", ".join}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -220,13 +206,9 @@ def test_every_estimate_is_unbiased_over_all_logs_that_there_can_be():
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     assert [tuple(ad for ad in ADS if row[ad] > 0) for row in by_ad] == [*LISTS]
     logged = [dict(zip(ads, p, strict=True)) for ads, p in zip(LISTS, LOGGED, strict=True)]
-    shown = {
-        "uniform": [dict.fromkeys(ads, 1 / len(ads)) for ads in LISTS],
-        "ad:c": [{"c": 1}, logged[1], {"c": 1}],
-        "ad:b": [{"b": 1}, {"b": 1}, logged[2]],
-        "learnt": by_ad,
-        "": logged,
-    }
+    shown = {"uniform": [dict.fromkeys(ads, 1 / len(ads)) for ads in LISTS]}
+    shown |= {"ad:c": [{"c": 1}, logged[1], {"c": 1}], "ad:b": [{"b": 1}, {"b": 1}, logged[2]]}
+    shown |= {"learnt": by_ad, "": logged}
     truth = {}
     for name, rows in shown.items():
         both = zip(rows, RATES, strict=True)
@@ -372,13 +354,9 @@ def test_a_rarely_eligible_ad_is_learnt_from_visits_that_could_show_it(kind):
     random = np.random.default_rng(0)
     rare = random.random(4000) < 0.1
     best = rare & (random.random(4000) < 0.5)
-    made = {
-        "action": np.where(best, "b", "a"),
-        "propensity": np.where(rare, 0.5, 1.0),
-        "reward": (random.random(4000) < np.where(best, 0.9, 0.3)).astype(int),
-        "x": random.random(4000),
-        "eligible": np.where(rare, "a|b", "a|"),
-    }
+    made = {"action": np.where(best, "b", "a"), "propensity": np.where(rare, 0.5, 1.0)}
+    made |= {"reward": (random.random(4000) < np.where(best, 0.9, 0.3)).astype(int)}
+    made |= {"x": random.random(4000), "eligible": np.where(rare, "a|b", "a|")}
     shown = sa.fit(pd.DataFrame(made), kind).predict(pd.DataFrame(made))
     assert (shown[rare] == "b").all() and (shown[~rare] == "a").all()
 

@@ -17,14 +17,10 @@ ROWS = 6000
 
 def rows(seed=0, rate=0.1, size=ROWS) -> pd.DataFrame:
     random = np.random.default_rng(seed)
-    made = {
-        "action": random.integers(0, 3, size),
-        "reward": (random.random(size) < rate).astype(int),
-        "propensity": 1 / 3,
-        "x": random.normal(size=size),
-        "city": random.choice(["Ulm", "Bonn", "Köln"], size),
-        "many": [f"t{code}" for code in random.integers(0, 60_000, size)],
-    }
+    made = {"action": random.integers(0, 3, size)}
+    made |= {"reward": (random.random(size) < rate).astype(int), "propensity": 1 / 3}
+    made |= {"x": random.normal(size=size), "city": random.choice(["Ulm", "Bonn", "Köln"], size)}
+    made |= {"many": [f"t{code}" for code in random.integers(0, 60_000, size)]}
     return pd.DataFrame(made)
 
 

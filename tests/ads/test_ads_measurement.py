@@ -22,13 +22,10 @@ def visits(seed=0, money=False, rows=ROWS) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     shown, web = random.random(rows) < 0.5, random.random(rows) < 0.5
     clicked = random.random(rows) < np.where(shown, 0.12, 0.1) * np.where(web, 1.2, 0.8)
-    made = {
-        "action": np.where(shown, "b", "a"),
-        "propensity": 0.5,
-        "os": np.where(web, "web", "ios"),
-        "reward": clicked * (np.exp(random.normal(3, 0.8, rows)) if money else 1.0),
-        "x": random.normal(size=rows),
-    }
+    made = {"action": np.where(shown, "b", "a"), "propensity": 0.5}
+    made |= {"os": np.where(web, "web", "ios")}
+    made |= {"reward": clicked * (np.exp(random.normal(3, 0.8, rows)) if money else 1.0)}
+    made |= {"x": random.normal(size=rows)}
     return pd.DataFrame(made | {"policy:mine": np.where(random.random(rows) < 0.5, 1.0, 0.0)})
 
 

@@ -280,13 +280,8 @@ def frame(rows=6000, shares=(0.2, 0.3, 0.5), told=None, seed=0) -> pd.DataFrame:
     action = random.choice(len(shares), rows, p=shares)
     kind = random.choice(["new", "old"], rows)
     reward = random.random(rows) < np.where(action == 0, 0.3, 0.1)
-    made = {
-        "action": np.array(list("abc"))[action],
-        "reward": reward * 1.0,
-        "propensity": np.array(told or shares)[action],
-        "kind": kind,
-        "x": random.random(rows),
-    }
+    made = {"action": np.array(list("abc"))[action], "reward": reward * 1.0}
+    made |= {"propensity": np.array(told or shares)[action], "kind": kind, "x": random.random(rows)}
     return pd.DataFrame(made | {"policy:mine": (action == 0) * 1.0})
 
 

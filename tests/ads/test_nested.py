@@ -45,13 +45,9 @@ def plain(made):
 
 def log(made, **more):
     rows, random = len(made), np.random.default_rng(1)
-    columns = {
-        "action": random.choice(["a", "b"], rows),
-        "reward": random.integers(0, 2, rows),
-        "propensity": 0.5,
-        "context": [*map(json.dumps, made)],
-        "x": random.normal(size=rows),
-    }
+    columns = {"action": random.choice(["a", "b"], rows), "reward": random.integers(0, 2, rows)}
+    columns |= {"propensity": 0.5, "context": [*map(json.dumps, made)]}
+    columns |= {"x": random.normal(size=rows)}
     return pd.DataFrame(columns).assign(**more)
 
 

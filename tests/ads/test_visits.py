@@ -215,21 +215,15 @@ def test_every_form_holds_the_same_log(write, form, tmp_path):
 
 def test_a_log_whose_columns_are_dictionaries_is_the_same_log():
     """Texts, however Arrow keeps them, numbers, truth values, times; roles, features, batches."""
-    columns = {
-        "ad": pa.array([7, 8, 7, 9], pa.int8()),
-        "reward": pa.array([0, 1, 0, 1]),
-        "propensity": [0.5, 0.25, 0.5, 0.25],
-        "timestamp": ["2020-01-02", "2020-01-01", "2020-01-02", "2020-01-03"],
-        "who": [1, 2, 2, 1],
-        "position": [1, 1, 2, 2],
-        "age": [30, None, 41, 30],
-        "height": pa.array([1.7, 1.8, None, 1.7], pa.float32()),
-        "member": [True, False, None, True],
-        "city": ["Ulm", None, "Bonn", "Ulm"],
-        "town": pa.array(["Ulm", None, "Bonn", "Ulm"], pa.string_view()),
-        "since": pa.array([0, 1, None, 2], pa.date32()),
-        "context": ['{"a": 1}', '{"a": 2}', None, '{"a": 1}'],
-    }
+    columns = {"ad": pa.array([7, 8, 7, 9], pa.int8()), "reward": pa.array([0, 1, 0, 1])}
+    columns |= {"propensity": [0.5, 0.25, 0.5, 0.25]}
+    columns |= {"timestamp": ["2020-01-02", "2020-01-01", "2020-01-02", "2020-01-03"]}
+    columns |= {"who": [1, 2, 2, 1], "position": [1, 1, 2, 2], "age": [30, None, 41, 30]}
+    columns |= {"height": pa.array([1.7, 1.8, None, 1.7], pa.float32())}
+    columns |= {"member": [True, False, None, True], "city": ["Ulm", None, "Bonn", "Ulm"]}
+    columns |= {"town": pa.array(["Ulm", None, "Bonn", "Ulm"], pa.string_view())}
+    columns |= {"since": pa.array([0, 1, None, 2], pa.date32())}
+    columns |= {"context": ['{"a": 1}', '{"a": 2}', None, '{"a": 1}']}
     plain, roles = pa.table(columns), {"action": "ad", "user": "who"}
 
     def coded(table):

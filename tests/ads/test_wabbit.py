@@ -22,13 +22,10 @@ LARGE = "9" * 400  # a whole number that no double can hold
 def frame(rows=60, seed=0):
     """Visits, a column for each thing that a log says of them."""
     random = np.random.default_rng(seed)
-    made = {
-        "action": random.choice(ADS, rows),
-        "reward": random.choice([0.0, 0.5, 1.0], rows),
-        "propensity": random.choice([0.25, 0.5], rows),
-        "weather": random.choice(["Sunny", "Rainy"], rows),
-        "age": random.integers(18, 70, rows),
-    }
+    made = {"action": random.choice(ADS, rows), "reward": random.choice([0.0, 0.5, 1.0], rows)}
+    made |= {"propensity": random.choice([0.25, 0.5], rows)}
+    made |= {"weather": random.choice(["Sunny", "Rainy"], rows)}
+    made |= {"age": random.integers(18, 70, rows)}
     return pd.DataFrame(made).assign(vip=made["age"] > 60)
 
 
@@ -438,11 +435,8 @@ def test_costs_in_a_column():
 # --- propensities
 
 
-WAYS = {
-    "percent": lambda p: 100 * p,
-    "log": np.log,
-    "signs": lambda p: (100 * p).map("{:g} %".format),
-}
+WAYS = {"percent": lambda p: 100 * p, "log": np.log}
+WAYS |= {"signs": lambda p: (100 * p).map("{:g} %".format)}
 
 
 @pytest.mark.parametrize("way", WAYS)

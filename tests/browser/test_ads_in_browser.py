@@ -26,14 +26,9 @@ def many(tmp_path_factory):
     """Of 40 ads with long ids, and a policy with a long name."""
     random, path = np.random.default_rng(0), tmp_path_factory.mktemp("many") / "many.html"
     shown = random.integers(0, 40, 8000)
-    frame = pd.DataFrame(
-        {
-            "action": [f"{'x' * 40}-{ad}" for ad in shown],
-            "reward": random.random(8000) < 0.1,
-            "propensity": 1 / 40,
-            "policy:our_own_policy_of_this_week": (shown < 10) / 10,
-        }
-    )
+    columns = {"action": [f"{'x' * 40}-{ad}" for ad in shown], "reward": random.random(8000) < 0.1}
+    columns |= {"propensity": 1 / 40, "policy:our_own_policy_of_this_week": (shown < 10) / 10}
+    frame = pd.DataFrame(columns)
     log = sa.Log.from_frame(frame)
     sa.evaluate(["our_own_policy_of_this_week"], log).report(path, log)
     return path

@@ -28,12 +28,8 @@ def test_the_profile_gives_the_bytes_of_a_run_on_one_machine(study):
 
 def test_one_allocation_gives_the_bytes_too(study):
     size = ("--cpus-per-task", 1, "--mem", 3000, "--time", 5)
-    script = (
-        study.folder / "profiles/allocation.sh",
-        SIMULATED,
-        "--configfile",
-        "config/studies/cluster.yaml",
-    )
+    script = (study.folder / "profiles/allocation.sh", SIMULATED, "--configfile")
+    script += ("config/studies/cluster.yaml",)
     place = ("--chdir", study.folder, f"--export=ALL,PYTHONPATH={study.folder / 'src'}")
     study.slurm("sbatch", "--wait", *size, *place, *script)
     study.check(SIMULATED)

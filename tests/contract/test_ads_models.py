@@ -43,16 +43,10 @@ def fitted(kind, log=LOG, seed=0, settings=FAST):
 
 def test_what_a_learner_heeds_follows_from_what_it_is():
     every = {"validation", "standardise", "select"}
-    expected = {
-        "logistic": every | {"undersample"},
-        "forest": {"undersample", "select"},
-        "auc-ranker": every | {"threshold", "undersample", "undersampled"},
-        "cost-sensitive-oaa": every,
-        "filter-tree": every,
-        "uniform": set(),
-        "logging": set(),
-        "oracle": set(),
-    }
+    expected = {"logistic": every | {"undersample"}, "forest": {"undersample", "select"}}
+    expected |= {"auc-ranker": every | {"threshold", "undersample", "undersampled"}}
+    expected |= {"cost-sensitive-oaa": every, "filter-tree": every, "uniform": set()}
+    expected |= {"logging": set(), "oracle": set()}
     assert {kind: {*KINDS[kind].heeds} for kind in expected} == expected
     for fact, readings in HEEDED.items():
         assert type("Such", (AdLearner,), {fact: True}).heeds == readings

@@ -49,12 +49,8 @@ LOOPS = {
     "hedge": "hedge",
     "multiplicative-weights": "multiplicative-weights",
 }
-PLAIN = {
-    "best-fixed": "best-fixed",
-    "permelearn": "permelearn",
-    "comb-band": "comb-band",
-    "rtopkf, hedge": {"kind": "rtopkf", "black_box": "hedge"},
-}
+PLAIN = {"best-fixed": "best-fixed", "permelearn": "permelearn", "comb-band": "comb-band"}
+PLAIN |= {"rtopkf, hedge": {"kind": "rtopkf", "black_box": "hedge"}}
 LOSSES = yaml.safe_load(
     "[sum-loss, pairwise-loss, dcg, dcg@3, precision@4, ndcg, ndcg@3, auc-loss, ap]"
 )

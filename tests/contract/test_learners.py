@@ -34,18 +34,8 @@ every_case = pytest.mark.parametrize(("learner", "source"), CASES.values(), ids=
 every_kind = pytest.mark.parametrize("kind", LEARNERS)
 # Each measure that runs may record, whole and cut: below, at and above the sizes of queries and the
 # papers' 10.
-FURTHER = (
-    "err",
-    "err@3",
-    "precision@1",
-    "precision@5",
-    "dcg",
-    "dcg@10",
-    "ndcg@1",
-    "ndcg@5",
-    "ndcg@40",
-    "ndcg@100",
-)
+FURTHER = ("err", "err@3", "precision@1", "precision@5", "dcg", "dcg@10", "ndcg@1", "ndcg@5")
+FURTHER += ("ndcg@40", "ndcg@100")
 LINEAR = [kind for kind, learner in LEARNERS.items() if issubclass(learner, Linear)]
 
 

@@ -13,12 +13,8 @@ from scant.rankers.play import play, play_plain, query_order
 from scant.rankers.steps import CHOICES, FREE, SCHEDULE, STEPS, CoinBetting
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0, "judge": None}
-FULL = {
-    "slam": {"kind": "slam"},
-    "slam-ap": {"kind": "slam", "measure": "ap", "by_loss": True},
-    "max-hinge": {"kind": "max-hinge"},
-    "listnet": {"kind": "listnet"},
-}
+FULL = {"slam": {"kind": "slam"}, "slam-ap": {"kind": "slam", "measure": "ap", "by_loss": True}}
+FULL |= {"max-hinge": {"kind": "max-hinge"}, "listnet": {"kind": "listnet"}}
 
 
 @pytest.fixture(params=["noisy", "odd"])

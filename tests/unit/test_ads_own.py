@@ -93,12 +93,8 @@ def test_the_example_is_run(tmp_path):
 def test_a_study_may_have_it():
     bayes = {"kind": KIND, "options": {"bins": 3}}
     ads = {"kind": "ads", "logs": ["hotel"], "learners": ["bayes", "uniform"]}
-    config = {
-        "study": "own",
-        "learners": {"bayes": bayes, "uniform": {"kind": "uniform"}},
-        "logs": {"hotel": {"campaign": "hotel"}},
-        "experiments": {"ads": ads},
-    }
+    config = {"study": "own", "learners": {"bayes": bayes, "uniform": {"kind": "uniform"}}}
+    config |= {"logs": {"hotel": {"campaign": "hotel"}}, "experiments": {"ads": ads}}
     root = EXAMPLES.parent
 
     def load():

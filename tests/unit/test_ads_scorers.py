@@ -74,11 +74,8 @@ def pair_objective(weights, x, clicked, regularisation, loss):
     return value.mean() + regularisation / 2 * weights @ weights
 
 
-SETS = {
-    "few clicks": (0, 400, 8, 0.1, 0.7),
-    "separable": (1, 150, 6, 0.2, 9.0),
-    "more features": (2, 60, 90, 0.2, 0.5),
-}
+SETS = {"few clicks": (0, 400, 8, 0.1, 0.7), "separable": (1, 150, 6, 0.2, 9.0)}
+SETS |= {"more features": (2, 60, 90, 0.2, 0.5)}
 every_set = pytest.mark.parametrize("made", SETS.values(), ids=SETS.keys())
 
 

@@ -101,14 +101,8 @@ def test_all_seeds_of_a_shared_draw_have_the_first_one():
 
 
 def rows(learner, kind, ends, **columns):
-    about = {
-        "experiment": "e",
-        "stream": "linear",
-        "learner": learner,
-        "kind": kind,
-        "seed": 3,
-        "setting": "1",
-    }
+    about = {"experiment": "e", "stream": "linear", "learner": learner, "kind": kind, "seed": 3}
+    about |= {"setting": "1"}
     about |= yaml.safe_load(
         """{failed_in: 0, tuning_seed: false, theory: 1, own_measure: ap, bound: 10.0,
         round: [4, 20, 40]}"""

@@ -290,11 +290,8 @@ def test_a_part_may_refute_a_statement_and_never_confirm_it():
     """Without a learner, a part or enough places for a statement, a study can only say it fails."""
     named = AGAINST_ALL | FIRST | {"learner": {"kind": "rtopkf"}}
     absent = {"learner": {"kind": "random"}, "against": 1.0}
-    lacking = {
-        "each": {"each": [{"k": 2}, {"k": 3}]},
-        "cells": {"cells": [{}, absent]},
-        "places": {"places": 3},
-    }
+    lacking = {"each": {"each": [{"k": 2}, {"k": 3}]}, "cells": {"cells": [{}, absent]}}
+    lacking |= {"places": {"places": 3}}
     apart = {"cells": [{"on": {"ids": "a"}}, {"on": {"ids": "b"}}], "places": 2}
     both = {"each": [{"k": None}, {"k": 2}], "places": 2}
     table = judged(both=named | both, apart=AGAINST_ALL | FIRST | apart)
@@ -302,11 +299,8 @@ def test_a_part_may_refute_a_statement_and_never_confirm_it():
     table = judged(**{name: named | one for name, one in lacking.items()})
     assert table["verdict"].tolist() == ["not testable here"] * 3
     assert (table["readings_total"] == 0).all()
-    missing = (
-        "no learner with k 3, which the statement names",
-        "no learner with kind random",
-        "2 of the 3 places",
-    )
+    missing = ("no learner with k 3, which the statement names", "no learner with kind random")
+    missing += ("2 of the 3 places",)
     assert all(text in data for text, data in zip(missing, table["data"], strict=True))
     table = judged(**{name: named | one | {"comparison": "less"} for name, one in lacking.items()})
     assert table["verdict"].tolist() == ["fails"] * 3

@@ -356,12 +356,8 @@ def test_a_lead_is_a_share_of_listnets():
 
 def test_the_floor_is_of_both_distributions():
     """Regrets of 0.4 and 0.2 in 100 rounds are 0.003 a round on average."""
-    runs = [
-        ("a", "first", 0, 0.4),
-        ("b", "second", 0, 0.2),
-        ("c", "mixture", 0, 9.0),
-        ("a", "first", 1, 0.4),
-    ]
+    runs = [("a", "first", 0, 0.4), ("b", "second", 0, 0.2), ("c", "mixture", 0, 9.0)]
+    runs += [("a", "first", 1, 0.4)]
     parts, best = [], []
     for stream, distribution, seed, regret in runs:
         about = {"judge": "ndcg-squared", "distribution": distribution, "bound": np.nan}

@@ -147,11 +147,8 @@ def test_claims_of_one_s_own_stand_beside_those_of_the_project(tmp_path):
 
 def test_all_defects_of_a_file_of_claims_are_told_at_once(tmp_path):
     whole = CLAIM | {"against": 5.0, "source": {"title": "A study", "place": "1"}}
-    defects = (
-        {"source": {"place": "1"}},
-        {"source": {"title": "A study"}},
-        {"comparison": "greatr"},
-    )
+    defects = ({"source": {"place": "1"}}, {"source": {"title": "A study"}})
+    defects += ({"comparison": "greatr"},)
     wrong = {name: whole | one for name, one in zip("abc", defects, strict=True)}
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(wrong))
     with pytest.raises(SettingError) as caught:

@@ -272,19 +272,13 @@ def test_an_error_says_what_is_wrong_and_leaves_nothing(drawn, capsys, done, wor
 
 
 # ids that the study has not, by job, and the nearest that it has; "" if it has none of that sort
-UNKNOWN = {
-    "fetch": (("mine@t", "all"), "mine@s"),
-    "convert": (("mine@s", "al"), "all"),
-    "make_stream": (("mina",), "mine"),
-    "simulate": (("sim", "0-2"), "0-1"),
-    "campaign": (("hotels",), "hotel"),
-    "make_log": (("hotel", "0-1"), "0"),
-    "run": (("al", "sim", "slam", "seed-0-1"), "all"),
-    "best_weights": (("top", "sim", "kl", "seed-0-1"), "top/sim/ranksvm/seed-0-1"),
-    "times": (("game",), "games"),
-    "show": (("figures_tops",), "figures_top"),
-    "judge": (("theroy",), "theory"),
-}
+UNKNOWN = {"fetch": (("mine@t", "all"), "mine@s"), "convert": (("mine@s", "al"), "all")}
+UNKNOWN |= {"make_stream": (("mina",), "mine"), "simulate": (("sim", "0-2"), "0-1")}
+UNKNOWN |= {"campaign": (("hotels",), "hotel"), "make_log": (("hotel", "0-1"), "0")}
+UNKNOWN |= {"run": (("al", "sim", "slam", "seed-0-1"), "all")}
+UNKNOWN |= {"best_weights": (("top", "sim", "kl", "seed-0-1"), "top/sim/ranksvm/seed-0-1")}
+UNKNOWN |= {"times": (("game",), "games"), "show": (("figures_tops",), "figures_top")}
+UNKNOWN |= {"judge": (("theroy",), "theory")}
 
 
 def test_ids_that_a_study_has_not_are_named_with_the_nearest(study, capsys):

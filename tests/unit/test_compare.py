@@ -56,16 +56,10 @@ def cell(of, verdict="holds", estimate=0.5, low=0.4, high=0.6, n=8, **more) -> d
     return where | {key: row[key] for key in row if key not in ("id", "statement")} | more
 
 
-CLAIMS = [
-    claim("top-a"),
-    claim("top-b", "undecided", 0.1, -0.1, 0.3),
-    claim("ads-c", "not testable here", "", "", "", 0),
-]
-CELLS = [
-    cell("top-a"),
-    cell("top-a", stream="sim", first="False"),
-    cell("top-b", "undecided", 0.1, -0.1, 0.3),
-]
+CLAIMS = [claim("top-a"), claim("top-b", "undecided", 0.1, -0.1, 0.3)]
+CLAIMS += [claim("ads-c", "not testable here", "", "", "", 0)]
+CELLS = [cell("top-a"), cell("top-a", stream="sim", first="False")]
+CELLS += [cell("top-b", "undecided", 0.1, -0.1, 0.3)]
 FINALS = yaml.safe_load("""
 - {experiment: top, learner: slam, rounds: 100, rate: 0.1, mean: 0.5, low: 0.4, high: 0.6}
 - {experiment: top, learner: slam, rounds: 200, rate: 0.1, mean: 0.6, low: 0.5, high: 0.7}

@@ -253,20 +253,10 @@ def test_a_run_is_played_and_identified(tmp_path):
 
 
 def test_only_the_time_is_measured():
-    experiment = {
-        "figures": [TIMED],
-        "games": ["g"],
-        "learners": [],
-        "rounds": 10,
-        "seeds": 1,
-        "batch": 1,
-    }
-    study = {
-        "seed": 0,
-        "games": {"g": {"stream": "flip"}},
-        "learners": {},
-        "experiments": {"e": experiment},
-    }
+    experiment = {"figures": [TIMED], "games": ["g"], "learners": [], "rounds": 10, "seeds": 1}
+    experiment |= {"batch": 1}
+    study = {"seed": 0, "games": {"g": {"stream": "flip"}}, "learners": {}}
+    study |= {"experiments": {"e": experiment}}
     study["experiments"]["e"]["kind"] = "fixed-items"
     assert FAMILY.jobs(study, {}, "e") == []
     experiment["figures"] = [TIMED, "figure-games-rounds"]

@@ -16,18 +16,8 @@ from scant.kernels import precision as kernels
 from scant.randomness import generator
 from scant.theory import game_bounds
 
-SHAPES = [
-    (2, 1, 1),
-    (3, 1, 1),
-    (3, 2, 1),
-    (4, 2, 1),
-    (5, 3, 2),
-    (4, 2, 2),
-    (5, 2, 3),
-    (5, 2, 4),
-    (5, 4, 5),
-    (6, 3, 4),
-]
+SHAPES = [(2, 1, 1), (3, 1, 1), (3, 2, 1), (4, 2, 1), (5, 3, 2), (4, 2, 2), (5, 2, 3), (5, 2, 4)]
+SHAPES += [(5, 4, 5), (6, 3, 4)]
 EACH = 60  # a grid of draws whose cells are all alike for the probabilities below
 
 

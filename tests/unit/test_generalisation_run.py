@@ -177,11 +177,8 @@ def test_what_a_stream_has_not_is_refused(stream, tmp_path):
         Lists(stream, 5)
     path = tmp_path / "toy.arrow"
     streams.write(path, ((q, *reversed(stream[q])) for q in range(len(stream))), {})
-    changes = {
-        "population": {"stream": "toy", "lists": "resampled"},
-        "inputs": {"streams": [path]},
-        "d": None,
-    }
+    changes = {"population": {"stream": "toy", "lists": "resampled"}, "inputs": {"streams": [path]}}
+    changes |= {"d": None}
     with pytest.raises(SettingError, match="n is 16, and toy has 5 queries"):
         played(tmp_path, **changes)
     assert not list(tmp_path.glob("*.parquet"))

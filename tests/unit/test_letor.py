@@ -50,11 +50,8 @@ def test_query_id_in_the_comment(tmp_path):
 
 
 PRINTED = ["0.25", "0.5", "1.5", "2.33333", "2.0", "3", "0.07", "3.5", "2.4999999"]
-ROUNDED = {
-    "half-up": [0, 1, 2, 2, 2, 3, 0, 4, 2],
-    "down": [0, 0, 1, 2, 2, 3, 0, 3, 2],
-    "up": [1, 1, 2, 3, 2, 3, 1, 4, 3],
-}
+ROUNDED = {"half-up": [0, 1, 2, 2, 2, 3, 0, 4, 2], "down": [0, 0, 1, 2, 2, 3, 0, 3, 2]}
+ROUNDED |= {"up": [1, 1, 2, 3, 2, 3, 1, 4, 3]}
 
 
 @pytest.mark.parametrize("fractions", ROUNDED)

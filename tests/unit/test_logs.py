@@ -159,13 +159,8 @@ def test_duplicates_are_those_of_pandas(seed, rows, placed):
         names=("x", "y"),
         position=random.integers(0, 2, rows, dtype=np.int32) if placed else None,
     )
-    columns = {
-        "x": log.features[:, 0],
-        "y": log.features[:, 1],
-        "a": log.action,
-        "r": log.reward,
-        "p": log.propensity,
-    }
+    columns = {"x": log.features[:, 0], "y": log.features[:, 1], "a": log.action, "r": log.reward}
+    columns |= {"p": log.propensity}
     frame = pd.DataFrame(columns | ({"position": log.position} if placed else {}))
     assert logs.duplicates(log) == frame.duplicated().sum()
 

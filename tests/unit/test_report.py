@@ -266,15 +266,10 @@ def test_titles_are_text_unless_all_of_them_is_marked_as_mathematics(title, draw
 
 
 def test_latex_escapes_text_and_rounds_numbers_and_runs_no_title():
-    frame = pd.DataFrame(
-        {
-            "a_b": ["50 %", "x_1 & {y}", r"\alpha~^#$"],
-            "n": [3, 1_000_000, -7],
-            "x": [0.123456, np.nan, 1.5e9],
-            "ok": [True, False, True],
-            "none": [None, "<= |c|", ""],
-        }
-    )
+    columns = {"a_b": ["50 %", "x_1 & {y}", r"\alpha~^#$"], "n": [3, 1_000_000, -7]}
+    columns |= {"x": [0.123456, np.nan, 1.5e9], "ok": [True, False, True]}
+    columns |= {"none": [None, "<= |c|", ""]}
+    frame = pd.DataFrame(columns)
     assert tables.latex(frame).strip() == ESCAPED.strip()
     text = tables.latex(
         pd.DataFrame({"a\nb": ["x\ty\x1b[31m\u202e", "{z} $5 \\frac{", "\\input{a}%"]})

@@ -337,14 +337,8 @@ def test_forged_offsets(made, offsets):
 
 def test_forged_sizes(made):
     forge, _, metadata = made
-    keys = (
-        "queries",
-        "documents",
-        "features",
-        "largest_query",
-        "largest_grade",
-        "without_relevant",
-    )
+    keys = ("queries", "documents", "features", "largest_query", "largest_grade")
+    keys += ("without_relevant",)
     for key, value in product(keys, (0, -1, 1 << 40, 2.5, "2", None, [2])):
         if metadata[key] != value:
             with pytest.raises(DataError):

@@ -29,19 +29,8 @@ KNOWN = yaml.safe_load(
     control_high: -0.4, premise: "", agreeing: 7.0, agreeing_least: 0.47,
     tipping: 0.25, worst: 0.05, mark: "", by_cell: "", named: ""}"""
 )  # fmt: skip
-STEERED = (
-    "id",
-    "family",
-    "source",
-    "words",
-    "chosen",
-    "quantity",
-    "test",
-    "matters",
-    "figure",
-    "data",
-    "statement",
-)
+STEERED = ("id", "family", "source", "words", "chosen", "quantity", "test", "matters", "figure")
+STEERED += ("data", "statement")
 NOTHING = dict.fromkeys(("estimate", "low", "high"), np.nan) | {
     "n": 0,
     "readings_total": 0,

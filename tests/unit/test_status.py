@@ -213,24 +213,16 @@ def test_snakemake_at_work_is_seen(tmp_path):
     assert not statuses._alive(Path.cwd() / "nowhere")
 
 
-NO_EVENTS = (
-    "5",
-    "null",
-    "[]",
-    "{}",
-    "[" * 100_000,
-    "\udcff",
-    '{"event": "run_info"}',
-    '{"event": ["run_info"], "time": 1}',
-    '{"event": "run_info", "time": "x", "stats": {}}',
-    '{"event": "run_info", "time": 1, "stats": {"run": "x"}}',
-    '{"event": "job_info", "time": 1, "jobid": [], "rule_name": "run"}',
-    '{"event": "other", "time": 1}',
-    '{"event": "job_info", "time": 1, "jobid": 9, "rule_name": null}',
-    '{"event": "job_finished", "time": 1, "job_id": 9}',
-    '{"event": "job_error", "time": 1, "jobid": 1, "output": null, "log": []}',
-    '{"event": "job_error", "time": 1, "jobid": 1, "output": [5], "log": []}',
-)
+NO_EVENTS = ("5", "null", "[]", "{}", "[" * 100_000, "\udcff", '{"event": "run_info"}')
+NO_EVENTS += ('{"event": ["run_info"], "time": 1}',)
+NO_EVENTS += ('{"event": "run_info", "time": "x", "stats": {}}',)
+NO_EVENTS += ('{"event": "run_info", "time": 1, "stats": {"run": "x"}}',)
+NO_EVENTS += ('{"event": "job_info", "time": 1, "jobid": [], "rule_name": "run"}',)
+NO_EVENTS += ('{"event": "other", "time": 1}',)
+NO_EVENTS += ('{"event": "job_info", "time": 1, "jobid": 9, "rule_name": null}',)
+NO_EVENTS += ('{"event": "job_finished", "time": 1, "job_id": 9}',)
+NO_EVENTS += ('{"event": "job_error", "time": 1, "jobid": 1, "output": null, "log": []}',)
+NO_EVENTS += ('{"event": "job_error", "time": 1, "jobid": 1, "output": [5], "log": []}',)
 
 
 @pytest.mark.parametrize("line", NO_EVENTS, ids=range(len(NO_EVENTS)))
@@ -240,11 +232,8 @@ def test_a_record_with_a_line_that_is_no_event_is_refused(root, capsys, monkeypa
     record = root / ".snakemake/scant/s.jsonl"
     lines = record.read_bytes().splitlines()
     for number in (1, 3):
-        damaged = [
-            *lines[: number - 1],
-            line.encode(errors="surrogateescape"),
-            *lines[number - 1 :],
-        ]
+        damaged = [*lines[: number - 1], line.encode(errors="surrogateescape")]
+        damaged += [*lines[number - 1 :]]
         record.write_bytes(b"\n".join(damaged) + b"\n")
         assert main(["status", "results/s"]) == 1
         said = (

@@ -120,10 +120,7 @@ def test_no_bound_is_stated_where_none_is_proved():
 
 def study(learner, **experiment):
     experiment = {"streams": ["s"], "learners": ["l"], "seeds": 2, "tuning_seeds": 1} | experiment
-    return {
-        "study": "t",
-        "claims": None,
-        "streams": {"s": {"generator": "linear"}},
+    return {"study": "t", "claims": None, "streams": {"s": {"generator": "linear"}}} | {
         "learners": {"l": learner},
         "experiments": {"e": experiment},
     }

@@ -36,15 +36,9 @@ def folder(tmp_path):
     (tmp_path / "study.json").write_text(json.dumps(study))
     for learner in ("slam", "listnet"):
         for seed in (0, 1):
-            rows = pa.table(
-                {
-                    "seed": [seed],
-                    "rate": [0.1],
-                    "theory": [0],
-                    "round": [9],
-                    "ndcg@10": [0.25 + seed],
-                }
-            )
+            columns = {"seed": [seed], "rate": [0.1], "theory": [0], "round": [9]}
+            columns |= {"ndcg@10": [0.25 + seed]}
+            rows = pa.table(columns)
             about = {"kind": "perceptron", "experiment": "e", "stream": "a", "learner": learner}
             path = tmp_path / f"runs/e/a/{learner}/seed-{seed}.parquet"
             write_parquet(rows, path, about)

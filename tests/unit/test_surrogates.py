@@ -29,18 +29,12 @@ def ndcg_weights_by_grade(grades, k=None):
     return average_within_grade(slam_weights("ndcg", np.zeros(len(grades)), grades, k), grades)
 
 
-CONVEX = {
-    "slam-ap": lambda s, r: slam(s, r, slam_weights("ap", s, r)),
-    "slam-ndcg": lambda s, r: slam(s, r, ndcg_weights_by_grade(r)),
-    "slam-ndcg@2": lambda s, r: slam(s, r, ndcg_weights_by_grade(r, 2)),
-    "slam-grade-gap": lambda s, r: slam(s, r, ndcg_weights_by_grade(r), margin="grade-gap"),
-    "max-hinge": max_hinge,
-    "ranksvm": ranksvm,
-    "squared": squared,
-    "ndcg-squared": ndcg_squared,
-    "listnet": listnet,
-    "kl": kl,
-}
+CONVEX = {"slam-ap": lambda s, r: slam(s, r, slam_weights("ap", s, r))}
+CONVEX |= {"slam-ndcg": lambda s, r: slam(s, r, ndcg_weights_by_grade(r))}
+CONVEX |= {"slam-ndcg@2": lambda s, r: slam(s, r, ndcg_weights_by_grade(r, 2))}
+CONVEX |= {"slam-grade-gap": lambda s, r: slam(s, r, ndcg_weights_by_grade(r), margin="grade-gap")}
+CONVEX |= {"max-hinge": max_hinge, "ranksvm": ranksvm, "squared": squared}
+CONVEX |= {"ndcg-squared": ndcg_squared, "listnet": listnet, "kl": kl}
 SURROGATES = CONVEX | {"smoothdcg": lambda s, r: smoothdcg(s, r, 0.5)}
 every_surrogate = pytest.mark.parametrize("phi", SURROGATES.values(), ids=SURROGATES.keys())
 

@@ -154,12 +154,8 @@ def test_the_scale_of_features_is_that_of_the_data_set_unless_the_stream_says_it
 
 
 def test_no_combination_is_made_twice():
-    sweep = (
-        {"mismatch": [1]},
-        {"mismatch": [1.0]},
-        {"radius": [2], "mismatch": [1, 10]},
-        {"radius": [2.0]},
-    )
+    sweep = ({"mismatch": [1]}, {"mismatch": [1.0]}, {"radius": [2], "mismatch": [1, 10]})
+    sweep += ({"radius": [2.0]},)
     assert made(load(swept("top", *sweep)), "top") == {
         "top+mismatch-1": {"mismatch": 1},
         "top+mismatch-1+radius-2": {"mismatch": 1, "radius": 2},
@@ -205,39 +201,18 @@ def test_a_product_has_all_combinations_but_the_experiment_s_own(data):
 
 # for each reading that the schema lets sweep, an experiment that has it and a level that is not its
 # own
-FITTING = {
-    "source": ("text", "released-code"),
-    "rounds": ("text", 9),
-    "empty": ("text", "skip"),
-    "order": ("text", "as-is"),
-    "keep": ("text", 0.5),
-    "queries": ("real", "all"),
-    "schedule": ("top", "aistats16"),
-    "mismatch": ("top", 1),
-    "radius": ("top", 2),
-    "comparator": ("games", "horizon"),
-    "validation": ("ads", 0.5),
-    "threshold": ("ads", "recall"),
-    "undersample": ("ads", 2),
-    "undersampled": ("ads", "all"),
-    "standardise": ("ads", False),
-    "select": ("ads", 0.5),
-    "W": ("samples", 2),
-    "W1": ("samples", 2),
-    "sigma": ("samples", 0.5),
-    "features": ("text", "query-minmax"),
-    "documents": ("text", "as-is"),
-    "drop_last": ("real", True),
-    "lists": ("samples", "cut"),
-    "centre": ("full", True),
-    "sign": ("top", "as-printed"),
-    "epsilon": ("top", 0.5),
-    "epsilon_decay": ("top", 0.5),
-    "parameters": ("games", "ailon"),
-    "pair_loss": ("ads", "hinge"),
-    "step": ("samples", 3),
-    "lambda": ("samples", 0.1),
-}
+FITTING = {"source": ("text", "released-code"), "rounds": ("text", 9), "empty": ("text", "skip")}
+FITTING |= {"order": ("text", "as-is"), "keep": ("text", 0.5), "queries": ("real", "all")}
+FITTING |= {"schedule": ("top", "aistats16"), "mismatch": ("top", 1), "radius": ("top", 2)}
+FITTING |= {"comparator": ("games", "horizon"), "validation": ("ads", 0.5)}
+FITTING |= {"threshold": ("ads", "recall"), "undersample": ("ads", 2)}
+FITTING |= {"undersampled": ("ads", "all"), "standardise": ("ads", False), "select": ("ads", 0.5)}
+FITTING |= {"W": ("samples", 2), "W1": ("samples", 2), "sigma": ("samples", 0.5)}
+FITTING |= {"features": ("text", "query-minmax"), "documents": ("text", "as-is")}
+FITTING |= {"drop_last": ("real", True), "lists": ("samples", "cut"), "centre": ("full", True)}
+FITTING |= {"sign": ("top", "as-printed"), "epsilon": ("top", 0.5), "epsilon_decay": ("top", 0.5)}
+FITTING |= {"parameters": ("games", "ailon"), "pair_loss": ("ads", "hinge"), "step": ("samples", 3)}
+FITTING |= {"lambda": ("samples", 0.1)}
 
 
 def test_each_reading_that_is_declared_can_be_swept():
