@@ -72,7 +72,7 @@ BROKEN = {
     "dead-segment": (rows_without(on_ios), "no visit where 'os' is 'ios' has", False, True),
     "unwanted": (
         rows_without(lambda log: on_ios(log) & of_b(log)),
-        "ad 'b' has no reward where",
+        "'b' has no reward",
         False,
         True,
     ),

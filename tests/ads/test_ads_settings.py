@@ -14,11 +14,7 @@ from scant_ads import text
 
 @pytest.mark.parametrize(
     ("level", "percent"),
-    [
-        (0.95, "95 %"),
-        (0.999999999, "99.9999999 %"),
-        (1 - 0.05 / 14, "99.64 %"),
-    ],
+    [(0.95, "95 %"), (0.999999999, "99.9999999 %"), (1 - 0.05 / 14, "99.64 %")],
 )
 def test_a_confidence_below_one_is_not_one(level, percent):
     assert text.percent(level) == percent

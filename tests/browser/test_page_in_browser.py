@@ -246,12 +246,7 @@ def test_the_leaderboard_shows_what_is_chosen_and_sorts(visit):
         name: tab.locator(f"#choose-{name}") for name in ("board", "measure", "stream", "feedback")
     }
     assert len(best(tab)) == 5
-    assert [head.split()[0] for head in best(tab)[0]] == [
-        "learner",
-        "feedback",
-        "One,",
-        "minus",
-    ]
+    assert [head.split()[0] for head in best(tab)[0]] == ["learner", "feedback", "One,", "minus"]
     assert best(tab)[1][2:] == ["0.691 [0.687, 0.695]", ""]
     assert best(tab)[2][2:] == ["0.691† [0.687, 0.695]", "-0.0003 [-0.0033, +0.0027]"]
     # by the difference, the farthest first
@@ -513,10 +508,7 @@ def test_curves_are_hidden_by_the_legend(visit):
     curves = tab.locator("figure [data-curve]")
     entry.click()
     assert entry.get_attribute("aria-pressed") == "false"
-    assert curves.evaluate_all(hidden) == [
-        "0",
-        "0",
-    ]
+    assert curves.evaluate_all(hidden) == ["0", "0"]
     entry.press("Enter")
     assert entry.get_attribute("aria-pressed") == "true" and curves.evaluate_all(hidden) == []
 

@@ -332,9 +332,7 @@ def test_what_is_not_shown_on_top_changes_no_ranking(name):
 @pytest.mark.parametrize("setting", ["etaa", "facts"])
 def test_unknown_settings_are_named(learner, setting):
     game = Game(stream_of("flip", items=5), "dcg")
-    with pytest.raises(
-        SettingError, match=f"unknown setting of the learner '{learner}' '{setting}'"
-    ):
+    with pytest.raises(SettingError, match=f"unknown setting of the learner .* '{setting}'"):
         build(game, {"kind": learner, setting: 1}, generator(0))
 
 

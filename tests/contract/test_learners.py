@@ -392,9 +392,7 @@ def test_a_learner_of_ones_own(stream, tmp_path, monkeypatch):
         x, grades = stream[q]
         assert played.measured[q, 2] == MEASURES["ap"](rank(x[:, 2]), grades)
     for kind in ("own_learner:Second", "no_such_module:First"):
-        with pytest.raises(
-            SettingError, match=f"learner '{kind}' cannot be imported .*module:Class"
-        ):
+        with pytest.raises(SettingError, match=f"'{kind}' cannot be imported .*module:Class"):
             made(stream, {"kind": kind})
     with pytest.raises(SettingError, match=r"cannot be made with its options: .*'places'"):
         made(stream, {"kind": "own_learner:First", "options": {"places": 2}})

@@ -126,10 +126,7 @@ def fuzz_groups(data: bytes) -> None:
             tables.convert(wanted, "all", part.file, target := folder / "table.parquet")
         except ScantError:
             assert not whole
-            assert {path.name for path in folder.iterdir()} == {
-                "a.txt",
-                "a.txt.query",
-            }
+            assert {path.name for path in folder.iterdir()} == {"a.txt", "a.txt.query"}
             return
         assert whole
         query, grade, features = map(np.concatenate, zip(*tables.read_ranking(target), strict=True))
@@ -332,11 +329,7 @@ def fuzz_apply(data: bytes) -> None:
                 continue
             table = pa.csv.read_csv(target) if name.endswith(".csv") else pq.read_table(target)
             assert table.num_rows == done.rows > 0
-            assert table.column_names == [
-                *keep,
-                "action",
-                "propensity",
-            ]
+            assert table.column_names == [*keep, "action", "propensity"]
             target.unlink()
 
 
@@ -404,10 +397,7 @@ def fuzz_parquet(data: bytes) -> None:
             with suppress(ScantError):
                 for block in tables.READERS["parquet"](path, dataset):
                     assert np.isfinite(block.features).all()
-                    assert block.features.shape == (
-                        len(block.line),
-                        D,
-                    )
+                    assert block.features.shape == (len(block.line), D)
         with suppress(ScantError):
             for query, grade, features in tables.read_ranking(path):
                 assert len(query) == len(grade) == len(features)

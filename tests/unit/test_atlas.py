@@ -241,7 +241,7 @@ def test_without_grades_a_measurement_is_of_binary_relevance_and_what_else_is_kn
         (slopes(measure="ap", grades=3), "in no cell .* measure ap, grades 3"),
         (
             pd.concat([slopes(), slopes(k=2), slopes()]),
-            "twice in a cell .*: measure dcg, grades 2, m 3, k 1$",
+            "twice in a cell .* dcg, grades 2, m 3, k 1$",
         ),
     ],
 )

@@ -103,11 +103,7 @@ def test_a_folder_that_others_can_write_to_is_refused(root, inside, mode):
     planted.mkdir(0o700, parents=True)
     planted.chmod(mode)
     with pytest.raises(
-        SettingError,
-        match=(
-            rf"^{re.escape(str(planted))} can be written to by "
-            r"others.* \(chmod 700\)$"
-        ),
+        SettingError, match=rf"^{re.escape(str(planted))} can be written to by others"
     ):
         kernels._folder(NAME)
 

@@ -294,13 +294,7 @@ def test_what_is_read_is_never_written(tmp_path, named):
     log.write_text("a")
     (tmp_path / "linked.csv").symlink_to(log)
     os.link(log, tmp_path / "hard.csv")
-    with pytest.raises(
-        SettingError,
-        match=(
-            r"is also an input|is an input, and would become|no "
-            r"path can hold"
-        ),
-    ):
+    with pytest.raises(SettingError, match=r"is also an input|would become|no path can hold"):
         files.check_outputs([f"{tmp_path}/{named}"], [log, tmp_path / "parts"])
     files.check_outputs(
         [tmp_path / "other.csv", tmp_path / "another.csv"], [log, tmp_path / "parts"]

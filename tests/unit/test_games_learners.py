@@ -349,8 +349,7 @@ def test_tables_that_would_be_too_large(kind, most):
     settled = {"losses": (0.0, 1.0)}
     make(kind, Facts(most, 100, make_loss("dcg"), 0.0, 1.0, 1.0, **settled), generator(0))
     with pytest.raises(
-        SettingError,
-        match=f"'{kind}': .* m! rankings, so it plays up to {most} items; this .* {most + 1}",
+        SettingError, match=f"'{kind}': .*plays up to {most} items; this .* {most + 1}"
     ):
         make(kind, facts(most + 1, 100), generator(0))
 
@@ -480,7 +479,5 @@ class Declaring(Learner):
     monkeypatch.syspath_prepend(tmp_path)
     kind = "declaring_learner:Declaring"
     assert make(kind, facts(3, 2), generator(0), start=1).made == (3, 2, {"start": 1})
-    with pytest.raises(
-        SettingError, match=f"unknown setting of the learner '{kind}' 'strat': did you mean 'start'"
-    ):
+    with pytest.raises(SettingError, match=f"'{kind}' 'strat': did you mean 'start'"):
         make(kind, facts(3, 2), generator(0), strat=1)

@@ -237,11 +237,7 @@ LOG = {"features": pa.array([[1.0]], pa.list_(pa.float32(), 1)), "reward": [1.0]
 LOG |= {"action": pa.array([0], pa.int32()), "propensity": [1.0]}
 BEST = {name: [1.0] for name in ("best", "gap", "norm", "at_zero")}
 OURS = {  # columns, metadata, and what reads them
-    "log": (
-        LOG,
-        {"kind": logs.KIND, "actions": ["a"], "names": ["x"]},
-        logs.read,
-    ),
+    "log": (LOG, {"kind": logs.KIND, "actions": ["a"], "names": ["x"]}, logs.read),
     "ranking": (
         {"query": [1], "grade": pa.array([1], pa.int16()), "f1": ONE},
         {"task": "ranking"},

@@ -7,11 +7,7 @@ from small_studies import put
 # unit/test_study.py.
 BAD = (
     ("learners.listnet.kind", "nowhere:Mine", ("learners.listnet", "cannot be imported")),
-    (
-        "experiments.perceptron.sweep",
-        [{"emty": ["one"]}],
-        ("experiments.perceptron", "'empty'"),
-    ),
+    ("experiments.perceptron.sweep", [{"emty": ["one"]}], ("experiments.perceptron", "'empty'")),
 )
 
 
