@@ -75,8 +75,6 @@ def pair(tmp_path):
 
 
 # --- the numbers
-
-
 def test_numbers_are_those_of_counts(pair):
     test, train = (formats.read(path).required() for path in pair)
     found = rows_of(advise(*pair, [], level=0.9))
@@ -128,8 +126,6 @@ def test_the_bound_is_settled_by_how_the_test_was_logged(
 
 
 # --- policies of one's own
-
-
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_policy_of_ones_own_needs_no_training_log(tmp_path, ending):
     test = log()
@@ -163,8 +159,6 @@ def test_what_is_no_probability_is_refused(tmp_path, ending, value, reason):
 
 
 # --- verdicts
-
-
 def test_how_many_rows_are_needed_is_said_in_words():
     row = {"verdict": "cannot tell", "needed_test": 12345.6, "needed_users": 449.6}
     said = text.because(row | {"needed_train": 2000.0})
@@ -175,8 +169,6 @@ def test_how_many_rows_are_needed_is_said_in_words():
 
 
 # --- doubts
-
-
 def test_the_least_propensity_is_never_taken_from_the_log(pair, tmp_path):
     """But where each ad has one propensity, as in A/B tests, it is the least of them."""
     train, skewed = pair
@@ -390,8 +382,6 @@ def test_logs_of_different_periods_are_named(pair, tmp_path):
 
 
 # --- what is written
-
-
 def test_all_that_is_told_is_written(pair, tmp_path):
     found = advise(*pair, ["logistic"], **QUICK)
     found.write(tmp_path / "table.csv")

@@ -207,8 +207,6 @@ def test_forged_numbers_are_refused(kind, policies, tmp_path):
 
 
 # --- new visits
-
-
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
 def test_ads_are_shown_with_the_probabilities_that_are_logged(policies, epsilon):
     """Over a fine grid of u, each ad is shown in the share of cases that its propensity says."""

@@ -26,8 +26,6 @@ def ab(rows=4000, shares=(0.5, 0.5), rates=(0.1, 0.14), seed=0) -> pd.DataFrame:
 
 
 # --- differences of two rates
-
-
 def bounds_of(kind, clicks, rows, level=0.95):
     of_both = kind(clicks, rows)
     return of_both.lower((1 + level) / 2), of_both.upper((1 + level) / 2)
@@ -73,8 +71,6 @@ def test_its_ends_are_where_the_score_test_stops_refuting():
 
 
 # --- evaluations
-
-
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.9, 0.1)])
 def test_arms_have_clopper_pearsons_bounds_of_their_own_rows(shares):
     made = ab(12_000, shares)

@@ -82,8 +82,6 @@ def refused(capsys, command, *more):
 
 
 # --- names of policies
-
-
 def test_saved_policies_that_meet_are_told_apart_by_their_folders(folder):
     pair = ("mon/ranker.arrow", "tue/ranker.arrow")
     assert evaluated("test.parquet", *pair) == {"mon/ranker": 0, "tue/ranker": 0.5}
@@ -142,8 +140,6 @@ def test_names_in_python_are_none_of_those_always_compared(folder):
 
 
 # --- files to write
-
-
 def test_no_command_overwrites_what_it_reads_nor_writes_a_file_twice(folder, capsys):
     os.link("logistic.arrow", "linked.csv")
     os.link("test.parquet", "linked.html")
@@ -187,8 +183,6 @@ def test_what_python_writes_is_no_input_either(folder):
 
 
 # --- numbers
-
-
 EVALUATE = f"evaluate test.parquet {TRAIN} --policy logistic"
 LOGISTIC = "evaluate --policy logistic.arrow"
 TO_FIT = "fit train.parquet --trees 2 --output new.arrow"
@@ -262,8 +256,6 @@ def test_a_path_that_cannot_be_is_refused(folder, capsys, name):
 
 
 # --- texts of somebody's log
-
-
 # clears the screen, begins a line, and turns what follows round
 STEER = "\x1b[2J\nno problems found\u202e"
 

@@ -206,8 +206,6 @@ def test_the_rows_that_are_needed_give_an_even_chance(share):
 
 
 # --- a covariate
-
-
 def revenue(rows=4000, seed=0) -> pd.DataFrame:
     """Revenue that a user's revenue before the test explains for the most part."""
     random = np.random.default_rng(seed)

@@ -216,8 +216,6 @@ def test_too_large_weights_are_refused():
 
 
 # --- the whole
-
-
 def log(seed=0, users=400, most=12) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     who = np.repeat(np.arange(users), random.integers(1, most + 1, users))

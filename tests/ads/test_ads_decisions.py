@@ -125,8 +125,6 @@ def test_alike_arms_are_seldom_said_to_be_better():
 
 
 # --- doubly robust
-
-
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_doubly_robust_terms_are_unbiased_whatever_was_learnt(epsilon):
     """Over ad and reward of the last row, given all before, with wrong models of rewards."""
@@ -191,8 +189,6 @@ def test_doubly_robust_estimates_are_in_the_table():
 
 
 # --- what an evaluation says
-
-
 def test_pairs_and_the_choice_are_told():
     train, test = (sa.Log.from_frame(frame(3000, seed)) for seed in (0, 1))
     epsilons = {"a": 0, "b": 0.6}

@@ -51,7 +51,6 @@ def objects(made: pd.DataFrame) -> list[dict]:
 
 
 # --- reading
-
 FORMS = {"lists": lambda ads: ads, "arrays": np.array, "json": json.dumps, "python": str}
 FORMS |= {"tuples": lambda ads: str(tuple(ads)), "numpy": lambda ads: str(np.array(ads))}
 FORMS |= {"postgres": lambda ads: "{" + ",".join(ads) + "}", "bars": "|".join}
@@ -132,8 +131,6 @@ def test_full_propensities_are_zero_where_an_ad_is_not_eligible():
 
 
 # --- propensities
-
-
 def test_one_over_the_number_of_eligible_ads_may_be_stated_or_rounded():
     made = frame(400)
     bare, written = made.drop(columns="propensity"), made["propensity"]
@@ -180,7 +177,6 @@ def test_users_who_keep_their_ad_are_seen_though_some_visits_have_one_ad_alone()
 
 
 # --- judging
-
 LISTS = (("a", "b", "c"), ("a", "b"), ("c",))
 LOGGED = ((0.5, 0.3, 0.2), (0.25, 0.75), (1.0,))
 RATES = ({"a": 0.1, "b": 0.6, "c": 0.3}, {"a": 0.9, "b": 0.2}, {"c": 0.4})
@@ -308,8 +304,6 @@ def test_both_logs_have_lists_or_neither():
 
 
 # --- learning and use
-
-
 @pytest.mark.parametrize("kind", [*LEARNT, Ridge()])
 def test_every_learner_chooses_among_eligible_ads(kind):
     policy = sa.fit(frame(400, 2), kind, lambdas=[0.1, 1.0], epsilon=0.25, steps=1000, trees=3)

@@ -43,8 +43,6 @@ def problems(made: Visits, kind: str = "") -> list[Problem]:
 
 
 # --- drift
-
-
 def test_constant_rates_are_found_to_drift_as_often_as_the_level_says():
     """Of 1,000 tests at 1 %, 25 or more are found with a chance of 0.003 %."""
     ends, weights = np.arange(6000) * 20 // 6000, 4.0 * (log(0).action == 1)
@@ -108,8 +106,6 @@ def test_sums_of_large_weights_are_exact():
 
 
 # --- probabilities
-
-
 def with_policy(made: Visits, probability) -> Visits:
     return replace(made, probabilities=np.column_stack([probability]), policies=("mine",))
 
@@ -155,8 +151,6 @@ def test_rare_showings_are_no_alarm():
 
 
 # --- rows of two logs
-
-
 def shared(test: Visits, train: Visits) -> tuple[np.ndarray, summing.Training]:
     """Which test rows are in the training log, bool (rows), and what is known of this log."""
     training = summing.Training(as_log(train), as_log(test))

@@ -189,8 +189,6 @@ def test_intervals_hold_as_often_as_they_say(rows, kind, rates):
 
 
 # --- in an evaluation
-
-
 def evaluated(**options):
     train, test = (sa.Log.from_frame(frame(2000, seed)) for seed in (0, 1))
     policies = [sa.fit(train, "logistic", steps=2000, epsilon=epsilon) for epsilon in (0.0, 0.3)]

@@ -98,8 +98,6 @@ def test_the_share_of_a_split():
 
 
 # --- is more better, or less?
-
-
 def refunds(rows=6000, seed=0) -> pd.DataFrame:
     """The new arm has two thirds of the refunds that the control has."""
     random = np.random.default_rng(seed)

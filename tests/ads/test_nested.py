@@ -223,8 +223,6 @@ def test_roles_id_and_user_may_be_in_an_object(tmp_path):
 
 
 # --- rows after the first ones
-
-
 def test_a_key_that_comes_late_is_left_out_and_told(tmp_path, monkeypatch):
     monkeypatch.setattr(layout, "HEAD", 50)
     made = [{"age": at % 7} for at in range(200)]
@@ -293,8 +291,6 @@ def test_a_column_whose_objects_come_late_is_told(tmp_path, monkeypatch):
 
 
 # --- new visits
-
-
 def test_a_policy_is_used_on_new_visits_with_the_column(tmp_path):
     made, other = contexts(600), contexts(seed=5)
     policy = sa.Policy("logistic", steps=500, lambdas=(0.1,)).fit(log(made))

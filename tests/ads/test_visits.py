@@ -165,8 +165,6 @@ def test_parquet_that_is_no_log_is_refused(column, names, reason, tmp_path):
 
 
 # --- what everyday logs look like
-
-
 FRAME = pd.DataFrame(
     {
         "action": list("abac"),
@@ -344,11 +342,7 @@ def test_times_may_be_numbers(unit, scale, tmp_path):
 
 
 # --- what is wrong with logs
-
-
 MANY = pd.concat([FRAME] * 50, ignore_index=True).assign(x=np.arange(200) / 7)
-
-
 RANGE, TEXT = "propensity-range", [f"v{i // 2}" for i in range(200)]
 WRONG = [  # the column and its values, the kind of the problem, its reason and mend, how many rows
     ("propensity", 25, "percent", "25 is not in (0, 1]; they are from 25 to 25, w", "percent", 200),

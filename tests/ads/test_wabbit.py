@@ -100,8 +100,6 @@ def error(log):
 
 
 # --- dsjson
-
-
 def test_dsjson_is_read_as_documented(tmp_path):
     visits = frame()
     path = written(tmp_path / "log.json", events(visits))
@@ -316,8 +314,6 @@ def test_other_json_is_refused_with_the_command_that_mends_it(tmp_path, monkeypa
 
 
 # --- text
-
-
 def test_the_parts_of_a_line(tmp_path):
     path = tmp_path / "log.vw"
     path.write_text(
@@ -402,8 +398,6 @@ def test_csv_is_no_text_of_vowpal_wabbit():
 
 
 # --- costs
-
-
 def test_costs_from_0_to_1_are_refused_unless_they_are_said_to_be_losses(tmp_path):
     visits, path = frame(), tmp_path / "log.vw"
     path.write_text(text(visits.assign(reward=visits["reward"] - 1)))  # costs are 1 - reward
@@ -433,8 +427,6 @@ def test_costs_in_a_column():
 
 
 # --- propensities
-
-
 WAYS = {"percent": lambda p: 100 * p, "log": np.log}
 WAYS |= {"signs": lambda p: (100 * p).map("{:g} %".format)}
 
@@ -470,8 +462,6 @@ def test_what_is_none_is_refused():
 
 
 # --- index columns
-
-
 def test_an_index_without_a_name_is_left_out_and_told(tmp_path):
     """As pandas writes it, and as Open Bandit's files have it."""
     roles = {"action": "item_id", "reward": "click", "propensity": "propensity_score"}
@@ -511,7 +501,6 @@ def test_a_policy_learnt_from_dsjson_is_used_on_its_contexts(tmp_path):
 
 
 # --- as Vowpal Wabbit itself reads them
-
 PARTS = (
     "1:-1:0.5 2 3 'first| a c:0.5 |n:2 x:3 x y:-1e1\n2:0:0.25 |n y |W weather:Rainy\r\n"
     "3:-0.5:0.5 the| action a:2 |m x=1\n"

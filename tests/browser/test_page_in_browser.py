@@ -17,11 +17,7 @@ from scant.verdict import words
 WIDE, DESK, SMALL = ({"width": width, "height": 900} for width in (1440, 1280, 1024))
 PHONE = {"width": 390, "height": 844}
 FAMILIES, SOURCES = ("regret", "data", "ads"), ("thesis", "AISTATS 2015")
-
-
 ROWS = ("theorem", "reproduction", "extension")
-
-
 CAME_OUT = ("holds", "fails", "undecided", "does not discriminate")
 
 
@@ -77,36 +73,19 @@ ENDS = {"difference_low": -0.003, "difference_high": 0.003}
 def final(measure: str, better: str = "high") -> pd.DataFrame:
     """Final measures of four learners on two streams: two tie on the first and print alike."""
     means = {"One, two": (0.6912, 0.69093, 0.5, 0.2), "Three": (0.31, 0.7, 0.4, 0.1)}
-    rows = [
-        {
-            "stream": stream,
-            "stream_title": stream,
-            "learner": name,
-            "learner_title": f"{name} & co",
-            "feedback": sees,
-        }
-        | {
-            "mean": mean,
-            "low": mean - 0.004,
-            "high": mean + 0.004,
-            "n": 8,
-            "difference": mean - max(of),
-        }
-        | dict.fromkeys(("difference_low", "difference_high"), float("nan"))
-        | {"best": mean == max(of)}
-        | {name: mean - max(of) + end for name, end in ENDS.items() if mean < max(of)}
-        | {
-            "told_apart": mean < max(of) - 0.003,
-            "rank": 1.0,
-            "mean_rank": 1.0 + at,
-            "experiment": "e",
-        }
-        | {"measure": measure, "in_words": measure, "better": better, "tuning": "held-out"}
-        for stream, of in means.items()
-        for at, (name, sees, mean) in enumerate(
-            zip("abcd", ("all", "top 1", "top 1", "clicks"), of, strict=True)
-        )
-    ]
+    alike = {"rank": 1.0, "experiment": "e", "n": 8, "measure": measure, "in_words": measure}
+    alike |= {"better": better, "tuning": "held-out"}
+    rows = []
+    for stream, of in means.items():
+        sees = ("all", "top 1", "top 1", "clicks")
+        for at, (name, feedback, mean) in enumerate(zip("abcd", sees, of, strict=True)):
+            short = mean - max(of)
+            row = {"stream": stream, "stream_title": stream, "learner": name, "feedback": feedback}
+            row |= {"learner_title": f"{name} & co", "mean": mean, "low": mean - 0.004}
+            row |= {"high": mean + 0.004, "difference": short, "best": short == 0}
+            row |= {end: short + wide if short < 0 else float("nan") for end, wide in ENDS.items()}
+            row |= {"told_apart": mean < max(of) - 0.003, "mean_rank": 1.0 + at}
+            rows.append(alike | row)
     return pd.DataFrame(rows)
 
 

@@ -5,7 +5,6 @@ import re
 import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
-
 TROUBLED = ("cancelled", "crashed", "greedy", "late")
 RUNS = {
     name: f"results/cluster/runs/perceptron/digits/{name}/seed-0-1.parquet" for name in TROUBLED

@@ -54,8 +54,6 @@ def plain(stream, settings, rate, rounds=80, seed=3, empty="zero", measures=(), 
 
 
 # --- the compiled loop is the plain class
-
-
 @pytest.mark.parametrize("shown", [2, 10])
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("kind", LEARNERS)
@@ -155,8 +153,6 @@ def test_scores_that_overflow_end_the_play_in_the_same_round(stream, kind):
 
 
 # --- what reaches the learner
-
-
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_grades_reach_the_learner_through_clicks_alone(noisy, packed, kind):
     """A user who minds no grade tells nothing of them."""
@@ -195,8 +191,6 @@ def test_grades_of_documents_that_are_not_shown_change_nothing(noisy, packed, ki
 
 
 # --- users
-
-
 def patterns(user, grades):
     """Each pattern of clicks that a user may leave on documents of these grades, by probability."""
     found = {}
@@ -229,8 +223,6 @@ def test_a_user_clicks_as_often_as_its_probabilities_say(name):
 
 
 # --- Plackett-Luce
-
-
 @pytest.mark.parametrize("scores", SCORES)
 def test_probabilities_of_rankings(scores):
     """In proportion to the exponentials of the scores of those left; all rankings sum to 1."""
@@ -252,8 +244,6 @@ def test_rankings_are_sampled_with_these_probabilities():
 
 
 # --- PDGD
-
-
 @pytest.mark.parametrize(
     ("clicked", "found"),
     [
@@ -403,8 +393,6 @@ def test_without_rho_there_is_a_preference_among_equals():
 
 
 # --- inverse propensities
-
-
 def expected_gradient(user, grades, ranking, scores, propensities):
     """The expectation of the gradient in the scores over all clicks on the whole ranking."""
     settings = Settings(
@@ -483,8 +471,6 @@ def test_without_swaps_it_shows_its_own_ranking_and_swaps_exchange_the_first(noi
 
 
 # --- DBGD
-
-
 class Coins:
     """Coins in a given order, as the numbers that decide them."""
 

@@ -51,8 +51,6 @@ def takes(function, *arguments, **options) -> str:
 
 
 # --- settings
-
-
 def of_setting(setting: Setting) -> list[str]:
     """What is wrong with a setting of a learner or of an experiment."""
     found = [] if is_sentence(setting.about) else [f"{setting.name} is not described by a sentence"]
@@ -121,8 +119,6 @@ def test_what_is_wrong_with_a_setting_is_said(changes, words):
 
 
 # --- learners
-
-
 def of_learner(learner: type, family) -> list[str]:
     """What a class lacks of what it is to declare in a family, or declares amiss."""
     own, known = vars(learner), settings_of(learner)
@@ -375,8 +371,6 @@ def test_templates_of_ones_own_learners_declare_what_they_take(kind, monkeypatch
 
 
 # --- figures, tables, quantities and families
-
-
 def of_dotted(dotted: str) -> str:
     """Why what "module:function" names cannot be called; empty if it can."""
     try:

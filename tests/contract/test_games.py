@@ -146,8 +146,6 @@ def test_no_two_learners_have_the_same_kind_or_look():
 
 
 # --- how they play
-
-
 def playable(name, learner, game):
     k = learner.get("k", 1) if isinstance(learner, dict) else 1
     if name in OF_CELLS and (

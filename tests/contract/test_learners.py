@@ -233,8 +233,6 @@ def test_the_plain_loop_asks_for_grades_after_the_ranking(monkeypatch):
 
 
 # --- further measures
-
-
 @every_kind
 @pytest.mark.parametrize("empty", ["zero", "one", "skip"])
 def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(stream, kind, empty):
@@ -277,8 +275,6 @@ def test_grades_beyond_a_measures_scale_are_refused(packed):
 
 
 # --- rates
-
-
 RATES = 2.0 ** np.arange(-7, 8)
 
 
@@ -315,11 +311,7 @@ def test_scores_that_are_not_finite_end_the_play(stream, learner, rate):
 
 
 # --- controls
-
-
 # --- settings
-
-
 def complete(learner, source="text", simulated=False):
     """The complete settings of a learner, and its rates."""
     cls, of_run = class_of(learner.get("kind", "")), readings(source, simulated)

@@ -75,8 +75,6 @@ def alike(one, two):
 
 
 # --- the compiled loop is the plain class
-
-
 @pytest.mark.parametrize("source", ["text", "released-code"])
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_compiled_loop_is_the_plain_class(stream, objective, source):
@@ -280,8 +278,6 @@ def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(st
 
 
 # --- feedback
-
-
 class Watched(Top):
     """Keeps what it is shown."""
 
@@ -338,8 +334,6 @@ def test_who_sees_everything_descends_on_the_gradient(stream, objective, mismatc
 
 
 # --- exploration
-
-
 def flat(settings, **changes):
     """The same exploration in every round."""
     return replace(settings, gamma_decay=0.0, **changes)
@@ -418,8 +412,6 @@ def test_the_ranker_and_the_surrogate_of_an_explored_round(noisy):
 
 
 # --- full feedback
-
-
 def test_descent_on_listnet_is_the_learner_of_the_perceptron_study(stream):
     """If that learns from queries without a relevant document too, and the ball is no bound."""
     queries = query_order(stream, generator(3, "queries"), 90)
@@ -446,8 +438,6 @@ def test_the_judge_changes_no_play(noisy, judge):
 
 
 # --- steps
-
-
 def test_the_step_is_the_schedules(packed):
     """One document of feature and grade 1: squared descends by 2 eta_t (w - 1) in any case."""
     stream, rounds = packed([([1], np.ones((1, 1)))]), 30
@@ -505,8 +495,6 @@ def test_weights_never_leave_the_ball(noisy, radius):
 
 
 # --- what goes wrong
-
-
 def test_a_query_of_one_document_has_no_pair(packed):
     single = packed([([3], [[1.0, 2.0]]), ([0], [[0.5, -1.0]])])
     top = {"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5}

@@ -80,8 +80,6 @@ def as_parquet(table: pa.Table) -> bytes:
 
 
 # --- text
-
-
 def fuzz_letor(data: bytes) -> None:
     """The compiled parser agrees with the grammar in regular expressions, for any blocks."""
     with written(data) as path:
@@ -388,8 +386,6 @@ def _log(log) -> None:
 
 
 # --- parquet and Arrow
-
-
 def fuzz_parquet(data: bytes) -> None:
     """Parquet of one's own, and the project's tables."""
     with written(data) as path:
@@ -536,8 +532,6 @@ def fuzz_manifest(data: bytes) -> None:
 
 
 # --- settings
-
-
 def fuzz_yaml(data: bytes) -> None:
     """A study, a registry, claims. Of what is read, keys are text, and all can be printed."""
     with written(data) as path, _files_of_the_project():
@@ -601,8 +595,6 @@ def fuzz_campaign(data: bytes) -> None:
 
 
 # --- archives
-
-
 def fuzz_archive(data: bytes) -> None:
     """One byte says what the rest is: a file that is plain, .gz or .Z, or an archive."""
     if not data:

@@ -50,7 +50,6 @@ TOP = "unit/test_top.py"
 UNIT = "ads/test_ads_unit.py"
 VERDICTS = "unit/test_verdicts.py"
 WABBIT = "ads/test_wabbit.py"
-
 MUTATIONS = [
     ("scant/kernels/pege.py", PEGE + "::test_pege2_is_sure_in_the_very_phase_in_which_four_widths_are_the_gap[dcg-1-True]",
      "number * (number + 1) /", "(number + 1) * (number + 1) /"),
@@ -800,7 +799,6 @@ MUTATIONS = [
     ("scant/data/conversion.py", "unit/test_tables.py::test_an_error_names_the_studys_own_file_not_its_copy",
      'if not dataset.own or error.file', 'if dataset.own or error.file'),
 ]
-
 EQUIVALENT = [  # file, what is there, what could be, why no result changes
     ("scant/kernels/pege.py", "gap < 4 * width", "gap <= 4 * width",
      "the gap is a fraction and the width is not, so that they are never equal"),

@@ -44,8 +44,6 @@ def table(found):
 
 
 # --- estimates
-
-
 @given(seeds)
 def test_estimates_are_those_of_the_open_bandit_pipeline(seed):
     reward, propensity, action_dist, action, q = problem(seed)
@@ -144,8 +142,6 @@ def test_the_logging_policy_evaluates_to_the_mean_reward():
 
 
 # --- everything at once
-
-
 def test_every_estimator_with_each_of_its_bounds():
     log = campaign()
     q = np.full(4000, 0.1), np.full(4000, 0.1)
@@ -212,8 +208,6 @@ def test_a_declared_least_propensity_comes_first():
 
 
 # --- where estimates mean nothing
-
-
 def numbers(found):
     return [row[key] for row in found.rows() for key in ("estimate", "lower", "low", "high")]
 
@@ -263,8 +257,6 @@ def test_clicks_of_small_weight_count_for_little():
 
 
 # --- errors
-
-
 def test_what_cannot_be_evaluated():
     for largest, options, message in (
         (3.9, {}, r"a weight is 4, above the largest one declared, 3\.9"),

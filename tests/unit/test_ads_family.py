@@ -72,8 +72,6 @@ def drawn_files(log, *parts, seeds=(0,)):
 
 
 # --- planning
-
-
 def test_a_seed_draws_something_anew_unless_logs_and_learner_are_fixed():
     def drawn(log, learner, study=STUDY, **changes):
         return FAMILY.drawn_anew(study, DATASETS, EXPERIMENT | changes, log, learner)
@@ -150,8 +148,6 @@ def test_what_tables_read():
 
 
 # --- settings
-
-
 def test_readings_that_a_sweep_may_vary_and_who_heeds_them():
     swept = {setting.name for setting in FAMILY.settings if setting.reading}
     some = {setting.name for setting in FAMILY.settings if setting.some}
@@ -169,8 +165,6 @@ def test_readings_that_a_sweep_may_vary_and_who_heeds_them():
 
 
 # --- running
-
-
 def test_a_run_is_that_of_the_engine(tmp_path):
     inputs = {}
     for part, name in (("train", "targeted"), ("test", "uniform")):
@@ -188,8 +182,6 @@ def test_a_run_is_that_of_the_engine(tmp_path):
 
 
 # --- presenting
-
-
 @pytest.mark.parametrize(
     ("tuning", "learners", "expected"),
     [

@@ -31,8 +31,6 @@ def skewed(n, seed=0, values=(0.0, 0.25, 4.0), chance=(0.8, 0.15, 0.05)):
 
 
 # --- counting
-
-
 @given(st.integers(1, 3000), st.integers(0, 2**32 - 1))
 def test_terms_are_counted_in_each_stage(rows, seed):
     x = skewed(rows, seed)
@@ -86,8 +84,6 @@ def test_terms_outside_the_support_are_refused():
 
 
 # --- against SciPy and formulas written out
-
-
 @given(st.integers(2, 400), st.integers(0, 2**32 - 1), st.floats(0.5, 0.999))
 def test_t_is_that_of_scipy(rows, seed, level):
     x = np.random.default_rng(seed).random(rows)
@@ -172,8 +168,6 @@ def test_betting_is_the_least_mean_that_its_capital_does_not_refute(planned, lev
 
 
 # --- what bounds promise
-
-
 @pytest.mark.parametrize("name", ALWAYS)
 def test_bounds_hold_for_clicks_whatever_their_rate(name):
     rows, level = 60, 0.9
@@ -264,8 +258,6 @@ def test_many_campaigns_are_bounded_at_once(name):
 
 
 # --- bootstrap
-
-
 def test_resampled_means_are_those_of_binomial_counts():
     terms = counted(2.0 * (np.arange(400) < 30), 2.0)
     means = resampled(terms, np.random.default_rng(0), 20_000)

@@ -61,8 +61,6 @@ def examples(seed, rows=400, d=8, rate=0.1, shift=0.7):
 
 
 # --- stochastic gradient descent reaches the optimum
-
-
 def logistic_objective(model, x, clicked, regularisation):
     margin = (x @ model.weights + model.intercept) * np.where(clicked, 1, -1)
     return np.logaddexp(0, -margin).mean() + regularisation / 2 * model.weights @ model.weights
@@ -141,8 +139,6 @@ def test_one_step_from_nothing_is_the_gradient_step():
 
 
 # --- bad input
-
-
 def trained(kind, log, settings=None, **options):
     """A model that is learnt with seed 0; options are those of the learner."""
     settings = settings or Settings(options=options)
@@ -201,8 +197,6 @@ def test_products_that_overflow_are_said():
 
 
 # --- steps that follow from an ad's rows
-
-
 @pytest.mark.parametrize(
     ("passes", "options", "expected"),
     [
@@ -242,8 +236,6 @@ def test_passes_are_over_the_rows_that_are_kept(monkeypatch):
 
 
 # --- under-sampling
-
-
 @given(st.lists(st.booleans(), max_size=40), st.integers(1, 3), st.integers(0, 1000))
 def test_under_sampling_keeps_the_clicks_and_so_many_others(clicked, ratio, seed):
     clicked = np.array(clicked, bool)
@@ -289,8 +281,6 @@ def test_whose_negatives_are_under_sampled(monkeypatch, kind, whose):
 
 
 # --- models
-
-
 def linear_model(weights, kind="logistic", untrained=(), thresholds=None, centre=None, width=None):
     weights = np.asarray(weights, float)
     ids = tuple(f"ad{a}" for a in range(len(weights)))
@@ -384,8 +374,6 @@ def test_large_inputs_are_scored_in_chunks(monkeypatch):
 
 
 # --- peers
-
-
 def test_one_against_all_is_ridge_regression_of_the_importance_weighted_reward():
     log = drawn(6)
     log = replace(log, propensity=np.random.default_rng(0).uniform(0.2, 0.6, len(log)))
@@ -474,7 +462,6 @@ def test_constant_referees():
 
 
 # --- forests
-
 FIRST = int(np.random.default_rng(0).integers(2**31))  # the seed that a forest draws for its trees
 
 
@@ -524,8 +511,6 @@ def test_a_forest_scores_rows_of_several_blocks():
 
 
 # --- lambda
-
-
 def test_a_grid_has_a_paired_model_for_each_lambda():
     log = drawn(7)
 

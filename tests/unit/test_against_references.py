@@ -15,7 +15,6 @@ from scant.games.learners import Facts, make
 from scant.games.losses import make as make_loss
 
 # --- games: what a ranking costs, place by place
-
 PLACES = {
     "dcg": lambda place, items: -1 / math.log2(place + 1),
     "dcg@2": lambda place, items: -1 / math.log2(place + 1) if place <= 2 else 0.0,

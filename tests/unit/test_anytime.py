@@ -64,8 +64,6 @@ def test_the_least_t_has_just_the_evidence(p):
 
 
 # --- shares
-
-
 def every_sample(n: int, share: float):
     """All samples of n values of 0 and 1, with their probabilities."""
     for sample in product((0, 1), repeat=n):

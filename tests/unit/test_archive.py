@@ -250,8 +250,6 @@ def test_draws_that_no_setting_asks_for_are_deleted_with_their_folder(study, sca
 
 
 # --- only what is theirs
-
-
 def test_nothing_behind_a_link_is_deleted(study, tmp_path, scant):
     outside = tmp_path / "outside"
     (study / "runs").rename(outside)
@@ -425,8 +423,6 @@ def test_what_a_study_reads_is_packed_as_it_was(study, tmp_path, scant):
 
 
 # --- all that is packed is verified
-
-
 @pytest.mark.parametrize(
     "name", ["report.html", "figures/figure-2.1.svg", "figures/figure-2.1.png", "study.json"]
 )
@@ -450,7 +446,6 @@ def test_another_workflow_is_said_and_not_archived(study, tmp_path, scant):
 
 
 # --- damaged manifests
-
 WHOLE = {"study": "small", "files": {}} | {name: {} for name in manifest.SCHEMA["required"][2:]}
 MADE = {"date": "2026-11-23T05:46:42+00:00", "commit": None, "clean": None, "lock": None}
 DAMAGED = {

@@ -183,8 +183,6 @@ def test_there_is_no_general_bound_for_other_learners(packed):
 
 
 # --- the adversary
-
-
 def oppose(opponent, learner, rate=1.0):
     player = made(learner, opponent.metadata(), rate)
     return player, play_plain(opponent, opponent.rounds, player)

@@ -81,8 +81,6 @@ def modes(folder):
 
 
 # --- where
-
-
 @pytest.mark.parametrize("base", ["root", "home"])
 def test_folders_are_made_for_their_user_alone(base, request, no_umask):
     request.getfixturevalue(base)
@@ -185,8 +183,6 @@ def test_a_job_goes_on_without_a_folder_that_cannot_be_made(root, monkeypatch, c
 
 
 # --- what
-
-
 def test_what_is_compiled_is_loaded(folder):
     assert [hits(), hits()] == [0, 1]
 
@@ -295,7 +291,6 @@ def test_code_that_holds_addresses_is_not_kept(folder, capsys):
 
 
 # --- for whom
-
 PROCESSOR = ("x86_64-pc-linux-gnu", "rocketlake", "+avx2,+fma")
 
 

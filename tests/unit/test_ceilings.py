@@ -18,7 +18,6 @@ from scant.schema import read_yaml
 from scant.study import settings
 
 ROOT = Path(__file__).parents[2]
-
 SETTINGS = yaml.safe_load(
     "{generator: linear, shared: false, documents: shuffled, features: query-minmax}"
 )

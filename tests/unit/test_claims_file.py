@@ -37,8 +37,6 @@ PARTS = {
 }
 WITHOUT_RUNS = ("table", "coverage")
 OF_RUNS = {name: part for name, part in PARTS.items() if part["quantity"] not in WITHOUT_RUNS}
-
-
 OF_RUNS_WHOLE = [
     name for name, claim in CLAIMS.items() if all("learner" in part for part in parts(claim))
 ]
@@ -71,8 +69,6 @@ def judging(examiner, part: dict) -> dict:
 
 
 # --- what is sought
-
-
 def members() -> dict[str, list]:
     """Each member of each list of a selector, alone in the parts that have it.
 
@@ -92,8 +88,6 @@ def members() -> dict[str, list]:
 
 
 # --- the file
-
-
 def test_each_document_is_drawn_on_and_nothing_is_said_twice():
     documents = {"thesis", "aistats15", "aistats16", "perceptron", "ailon"}  # the five, at least
     assert documents < {part["source"].get("document") for part in PARTS.values()}
@@ -118,8 +112,6 @@ def test_old_claims_are_still_there_or_it_is_said_why_not():
 
 
 # --- could it have come out otherwise?
-
-
 def test_a_control_is_another_claim():
     for name, claim in PARTS.items():
         control = {key: one for key, one in claim.get("control", {}).items() if key != "words"}
@@ -130,8 +122,6 @@ def test_a_control_is_another_claim():
 
 
 # --- in step with the code
-
-
 def theory() -> set[str]:
     """The tables that need no run, by what families declare."""
     return {shown.name for _, shown in families.shown() if shown.reads == "nothing"}
@@ -206,8 +196,6 @@ def test_a_study_can_judge_it(examiners):
 
 
 # --- what is refused
-
-
 GOOD = PARTS["items-rate-items.1"]
 
 
@@ -301,8 +289,6 @@ def test_a_selector_that_fits_nothing_is_refused(change, message):
 
 
 # --- what the papers say
-
-
 QUOTATIONS = read_yaml(ROOT / "tests/unit/quotations.yaml")
 SOURCES = [(name, part["source"]) for name, claim in CLAIMS.items() for part in parts(claim)]
 QUOTED = [(name, source) for name, source in SOURCES if source.get("document") in QUOTATIONS]

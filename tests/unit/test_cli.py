@@ -232,8 +232,6 @@ def test_from_settings_to_figures_and_tables(study, capsys):
 
 
 # --- errors
-
-
 def cut(path):
     Path(path).write_bytes(Path(path).read_bytes()[:-50])
 
@@ -310,8 +308,6 @@ def test_an_error_ends_the_process_with_1_and_where_it_came_from_is_shown_on_req
 
 
 # --- grammar
-
-
 def left(arguments, capsys):
     with pytest.raises(SystemExit) as caught:
         main(arguments)

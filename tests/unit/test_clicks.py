@@ -27,8 +27,6 @@ def study(**learner):
 
 
 # --- users
-
-
 @pytest.mark.parametrize("name", USERS)
 def test_users_of_the_literature_click_more_on_greater_grades(name):
     for most in CASCADES.get(name, (1, 2, 3, 8)):
@@ -67,8 +65,6 @@ def test_who_is_certain_to_leave_clicks_once():
 
 
 # --- what is refused, and when
-
-
 @pytest.mark.parametrize(
     ("learner", "words"),
     [

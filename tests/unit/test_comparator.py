@@ -74,8 +74,6 @@ def differences(function, at, step):
 
 
 # --- the prefixes
-
-
 @pytest.mark.parametrize("horizon", [1, 2, 7, 40, 99, 100, 101, 300, 784, 10_000, 1_234_567])
 def test_prefixes_are_kept_rounds_four_a_decade_up_to_the_horizon(horizon):
     rounds = prefixes(horizon)
@@ -91,8 +89,6 @@ def test_prefixes_are_kept_rounds_four_a_decade_up_to_the_horizon(horizon):
 
 
 # --- the sums
-
-
 @pytest.mark.parametrize("objective", CONVEX)
 @pytest.mark.parametrize("scale", [0.0, 0.3, 4.0])
 def test_the_sum_is_that_of_the_surrogates(stream, queries, objective, scale):
@@ -158,8 +154,6 @@ def test_gradient_and_curvature_are_those_of_finite_differences(stream, queries,
 
 
 # --- the step within the ball
-
-
 def model_step(hessian, gradient, weights, radius):
     step = np.full(len(weights), np.nan)
     batch.model_step(hessian, gradient, weights, radius, step)
@@ -199,8 +193,6 @@ def test_features_on_scales_far_apart_do_not_spoil_the_step():
 
 
 # --- the best fixed weights
-
-
 @pytest.mark.parametrize("objective", CONVEX)
 @pytest.mark.parametrize("radius", [0.25, 8.0])
 def test_two_documents_and_one_feature(packed, objective, radius):
@@ -284,8 +276,6 @@ def test_where_nothing_is_relevant_the_best_weights_are_none(packed):
 
 
 # --- the certificate
-
-
 @pytest.mark.parametrize("objective", CONVEX)
 @pytest.mark.parametrize("radius", [0.1, 1.0, 20.0])
 def test_no_weights_in_the_ball_are_better_than_certified(stream, queries, objective, radius):
@@ -323,8 +313,6 @@ def test_a_search_that_is_out_of_steps_says_how_far_it_got(stream, queries, monk
 
 
 # --- prefixes of a run
-
-
 @pytest.mark.parametrize("objective", CONVEX)
 def test_longer_prefixes_and_smaller_balls_are_no_better(stream, queries, objective):
     rounds, least = np.array([1, 3, 9, 40]), {}
@@ -371,8 +359,6 @@ def test_bad_input_is_refused(stream, queries):
 
 
 # --- the file
-
-
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     target = tmp_path_factory.mktemp("comparator") / "s.arrow"

@@ -126,8 +126,6 @@ def rows_of(path) -> list[dict]:
 
 
 # --- estimates
-
-
 def test_how_estimates_move():
     a = Estimate(0.5, 0.4, 0.6, 8)
     for b, how in (
@@ -163,8 +161,6 @@ def test_how_an_estimate_moves_does_not_depend_on_which_study_is_first(a, b):
 
 
 # --- tables, settings
-
-
 def test_rows_of_tables_are_matched_by_what_they_are_about():
     a = [{column: str(value) for column, value in row.items()} for row in FINALS]
     # another order, another form of a number
@@ -223,8 +219,6 @@ def test_numbers_are_as_long_as_it_takes_to_see_that_they_differ(a, b, shown):
 
 
 # --- studies
-
-
 def test_equal_studies(make, capsys):
     assert scant("compare", make(), make("other"), "--fail-on", "numbers") == 0
     assert printed(capsys).endswith(
@@ -343,8 +337,6 @@ def test_long_lists_are_cut_short(make):
 
 
 # --- CSV
-
-
 def test_the_csv_has_all_that_differs(make, tmp_path, capsys):
     claims = changed(changed(CLAIMS, 1, verdict="fails"), 0, estimate=0.51)
     cells, finals = changed(CELLS, 2, verdict="fails"), changed(FINALS, 2, mean=0.3)
@@ -412,8 +404,6 @@ def test_no_comparison_is_written_into_a_study(make, capsys, file):
 
 
 # --- references
-
-
 def test_a_reference_is_kept_and_compared_to(make, capsys):
     claims = changed(CLAIMS, 0, estimate=0.4 + 1e-13)
     folder = make(finals=changed(FINALS, 0, mean=1 / 3), claims=claims)
@@ -462,8 +452,6 @@ def test_no_study_is_named_as_a_folder_that_studies_share():
 
 
 # --- bad input
-
-
 HEAD = "id,verdict,estimate,low,high,n\n"
 
 
@@ -510,8 +498,6 @@ def test_unfinished_studies(make, tmp_path, capsys):
 
 
 # --- the manifest
-
-
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     """The tiny study's settings and plan, a folder that stands for its results, the manifest."""

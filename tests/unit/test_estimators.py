@@ -23,7 +23,6 @@ GRADES = 4
 # the fewest grades that will do
 LEAST = {"squared": 1, "kl": 1, "smoothdcg": 1, "ranksvm": 2, "logistic": 2}
 GAINS, EXPONENTIALS = gains(GRADES), np.exp(-np.arange(GRADES + 1.0))
-
 every_estimator = pytest.mark.parametrize("surrogate", LEAST)
 
 
@@ -112,8 +111,6 @@ def queries(draw, largest=5):
 
 
 # --- right on average
-
-
 def both_are_right(surrogate, scores, grades, k, gamma, epsilon):
     """Plain and compiled are one, ranking by ranking, and their mean is the gradient."""
     total, largest = 0.0, 0.0
@@ -242,8 +239,6 @@ def test_inclusion_by_hand():
 
 
 # --- the papers' own formulas
-
-
 def of_the_papers(surrogate, s, r, shown, gamma, epsilon):
     """The estimate of thesis 3.3.3 (with SmoothDCG negated), by the probabilities of its 3.3.4."""
     m, own, top = len(s), list(rank(s)), shown[0]
@@ -310,8 +305,6 @@ def test_the_released_codes_pairs_by_hand():
 
 
 # --- the reading `mismatch` is a bias, of what exploration alone shows
-
-
 BY_SQUARES = [1.0, 0.5, 0.0], [2, 1, 4]
 MISMATCHED = {  # scores, grades, k, mismatch, the mean
     "squared": (*BY_SQUARES, 1, 10.0, [2 * (1 - 2), 2 * (0.5 - 0.1), 2 * (0 - 0.4)]),
@@ -338,8 +331,6 @@ def test_the_bias_by_hand(name):
 
 
 # --- exponentials
-
-
 def test_exponentials_stay_finite():
     scores, grades, shown = np.array([1000.0, 300.0, 0.0]), np.array([1, 0, 4]), np.arange(3)
     for k in (1, 2, 3):
@@ -362,8 +353,6 @@ def test_exponentials_stay_finite():
 
 
 # --- full feedback
-
-
 @given(queries(), st.sampled_from(CODES), EPSILONS)
 def test_the_surrogates_by_their_names(query, surrogate, epsilon):
     scores, grades = query
@@ -375,8 +364,6 @@ def test_the_surrogates_by_their_names(query, surrogate, epsilon):
 
 
 # --- what cannot be estimated
-
-
 def interaction(surrogate, scores, levels):
     """The largest set of documents over which the mixed difference of a term of the gradient (Eq.
 

@@ -374,8 +374,6 @@ def test_a_mirror_that_refuses_is_said(tmp_path, answering, capsys):
 
 
 # --- servers that answer wrongly
-
-
 @pytest.fixture
 def answering():
     """A function that gives the loopback URL of a server that always answers with these bytes."""
@@ -601,8 +599,6 @@ def test_an_unknown_part_is_named():
 
 
 # --- archives and compressed files that ask for too much
-
-
 def member(name="toy/Fold1/test.txt", **fields):
     info = tarfile.TarInfo(name)
     for field, value in fields.items():

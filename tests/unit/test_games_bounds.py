@@ -16,9 +16,8 @@ from scant.measures import positions
 from scant.randomness import generator
 from scant.theory import game_bounds as bounds
 
+
 # --- constants
-
-
 @pytest.mark.parametrize("loss", ["sum-loss", "dcg", "dcg@2", "precision@3", "precision@9"])
 @pytest.mark.parametrize("items", [1, 2, 3, 4, 5])
 def test_the_constants_are_what_they_stand_for(loss, items):
@@ -49,8 +48,6 @@ def test_the_constants_of_the_papers_losses():
 
 
 # --- by hand
-
-
 def test_perturbed_leaders_by_hand():
     assert bounds.ftpl_epsilon(20, 1.0, 10_000) == pytest.approx(1 / 447.2135955)
     assert bounds.ftpl_epsilon(20, 15.0, 10_000) == pytest.approx(1 / 15 / 447.2135955)
@@ -188,7 +185,6 @@ def test_no_choice_of_blocks_explores_more_or_has_longer_ones_than_the_bound_say
 
 
 # --- held to what learners do
-
 HELD = yaml.safe_load("""
 {ftpl: ftpl, 'ftpl, ailon': {kind: ftpl, parameters: ailon}, fpl-gumbel: fpl-gumbel,
  online-rank: online-rank, plackett-luce: {kind: online-rank, sort: plackett-luce}, rtopkf: rtopkf,

@@ -33,8 +33,6 @@ def hard(cell, rounds, seed=0, **settings):
 
 
 # --- tables
-
-
 @pytest.mark.parametrize(
     "loss", ["sum-loss", "pairwise-loss", "dcg", "ndcg@2", "auc-loss", "ap", "precision@2"]
 )
@@ -85,8 +83,6 @@ def test_what_is_no_cell_is_refused(arguments, message):
 
 
 # --- estimates
-
-
 @pytest.mark.parametrize("made", LEARNABLE, ids=str)
 def test_estimates_of_differences_are_unbiased(made):
     """The sum over top sets of P(a) V_a[feedback] / P(a) is the difference of losses."""
@@ -150,8 +146,6 @@ def test_each_ranking_is_shown_as_often_as_it_says():
 
 
 # --- bounds and refusals
-
-
 def test_rates_minimise_the_bound_and_give_its_closed_form():
     made, rounds = cell("ndcg", 3, 2), 10**7
     constants = game_bounds.forecaster_constants(made.estimators, made.feedback, made.losses)

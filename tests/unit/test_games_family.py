@@ -3,12 +3,14 @@
 Digests of its plans: test_plan_digests.
 """
 
+from itertools import product
 from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from rows import gathered
 
 from scant.declare import families
 from scant.declare.declarations import called
@@ -23,8 +25,6 @@ FAMILY = FixedItems()
 
 
 # --- planning
-
-
 @pytest.mark.parametrize(
     ("game", "words"),
     [
@@ -40,8 +40,6 @@ def test_a_game_that_cannot_be_is_refused_without_a_learner(game, words):
 
 
 # --- settings
-
-
 def test_settings_that_play_and_readings():
     assert {setting.name: (setting.plays, setting.reading) for setting in FAMILY.settings} == {
         "rounds": (True, True), "comparator": (False, True), "baseline": (False, False),
@@ -52,10 +50,7 @@ def test_settings_that_play_and_readings():
 
 
 # --- what is shown
-
-
 # --- quantities of claims
-
 # items; all but the last are of one stream
 GAMES = {"small": 5, "middle": 10, "large": 20, "other": 5}
 EXPONENTS = {"one": 0.7, "two": 0.5}
@@ -68,29 +63,15 @@ def regret(game, learner, seed, t):
 @pytest.fixture
 def played():
     """Games of two learners, two seeds, four horizons; regret is a power of rounds and items."""
-    rows = [
-        {
-            "stream": game,
-            "learner": learner,
-            "seed": seed,
-            "horizon": horizon,
-            "round": t,
-            "items": items,
-        }
-        | {
-            "best": 2.0 * t,
-            "value": 2.0 * t - regret(game, learner, seed, t),
-            "bound": 8.0 * t * items**2,
-        }
-        | {"worst": -1000.0 * t * items**2, "k": 1}
-        for game, items in GAMES.items()
-        for learner in EXPONENTS
-        for seed in (0, 1)
-        for horizon in (100, 300, 1000, 3000)
-        for t in (1, 10, 30, 100, 300, 1000, 3000)
-        if t <= horizon
-    ]
-    frame = pd.DataFrame(rows).assign(experiment="e", loss="dcg", gain=True)
+    rows = []
+    for game, learner, seed, horizon in product(GAMES, EXPONENTS, (0, 1), (100, 300, 1000, 3000)):
+        items = GAMES[game]
+        t = np.array([one for one in (1, 10, 30, 100, 300, 1000, 3000) if one <= horizon])
+        row = {"stream": game, "learner": learner, "seed": seed, "horizon": horizon, "round": t}
+        row |= {"items": items, "best": 2.0 * t, "bound": 8.0 * t * items**2, "k": 1}
+        row |= {"value": 2.0 * t - regret(game, learner, seed, t), "worst": -1000.0 * t * items**2}
+        rows.append(pd.DataFrame(row))
+    frame = gathered(*rows).assign(experiment="e", loss="dcg", gain=True)
     frame["game"] = np.where(frame["stream"] == "other", "zipf", "flip")
     frame["best_at_horizon"] = frame["best"]
     frame.loc[frame["learner"] == "two", "bound"] = np.nan
@@ -230,8 +211,6 @@ def test_what_table_b1_makes_learners_from_the_top_one_lose(loss, floor):
 
 
 # --- running and gathering
-
-
 def test_a_run_is_played_and_identified(tmp_path):
     job = {
         "study_seed": 3, "kind": "fixed-items", "learners": [["all", {"kind": "ftpl"}]],

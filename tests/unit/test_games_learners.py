@@ -33,8 +33,6 @@ def led(learner, stream, k=1):
 
 
 # --- blocks
-
-
 class Times:
     """Stands in for a generator: a script sets the times of exploration, perturbations are 0."""
 
@@ -208,8 +206,6 @@ def test_the_largest_k_plays():
 
 
 # --- perturbed leaders
-
-
 def test_without_noise_the_leader_is_always_wrong_on_ties_and_with_noise_it_is_not():
     game = Game(streams.draw("ties", generator(0), 2000, items=10), "sum-loss")
     worst = play(game, {"kind": "ftpl", "epsilon": math.inf}, generator(0))
@@ -299,8 +295,6 @@ def test_parameters_that_cannot_be():
 
 
 # --- tables of rankings
-
-
 def cumulative(game, rankings):
     sign = -1 if game.loss.gain else 1
     return np.array(
@@ -382,8 +376,6 @@ def test_linear_losses_alone():
 
 
 # --- PermELearn
-
-
 @given(st.integers(1, 7), st.integers(0, 2**32 - 1))
 def test_sinkhorn_and_birkhoff(m, seed):
     random = np.random.default_rng(seed)
@@ -421,7 +413,6 @@ def test_permelearn_puts_items_where_its_weights_say():
 
 
 # --- a learner of one's own
-
 OWN = """
 import numpy as np
 

@@ -33,8 +33,6 @@ def measured(game, ranking, t):
 
 
 # --- the linear form
-
-
 @every_loss
 @settings(max_examples=30)
 @given(st.integers(1, 9), st.integers(0, 2**32 - 1), st.sampled_from([1, 4, 7, 9]))
@@ -71,8 +69,6 @@ def test_values_are_compact_where_they_fit():
 
 
 # --- the best fixed ranking
-
-
 @every_loss
 @settings(max_examples=20)
 @given(st.integers(1, 4), st.integers(0, 2**32 - 1))
@@ -95,8 +91,6 @@ def test_the_best_fixed_ranking_is_the_best_of_all(loss, items, seed):
 
 
 # --- bad input
-
-
 @pytest.mark.parametrize(
     ("loss", "stream", "message"),
     [

@@ -25,8 +25,6 @@ def regrets(stream, loss, learner, rounds, seeds, comparator="prefix", **setting
 
 
 # --- traces
-
-
 def test_what_a_trace_holds_by_hand():
     """Four rounds of two items, the first on top by a fixed order: SumLoss 1, 2, 1, 3."""
     game = Game(np.array([[1, 0], [0, 1], [1, 0], [1, 1]]), "sum-loss")
@@ -122,8 +120,6 @@ def test_nothing_is_ever_relevant():
 
 
 # --- what is claimed
-
-
 def test_normalised_losses_have_linear_regret_with_feedback_at_the_top_alone():
     """Theorem 24 on Table B.1's two distributions: NDCG against DCG, top feedback against all."""
 
@@ -140,8 +136,6 @@ def test_normalised_losses_have_linear_regret_with_feedback_at_the_top_alone():
 
 
 # --- the worst play
-
-
 @pytest.mark.parametrize("loss", ["dcg", "sum-loss", "precision@2", "pairwise-loss", "ndcg"])
 def test_no_ranking_is_worse_than_the_worst(loss):
     stream = streams.draw("flip", np.random.default_rng(1), 40, loss, items=5, relevant=2)

@@ -22,8 +22,6 @@ PROCEDURES = [sorting.quicksort_distribution, sorting.plackett_luce_distribution
 
 
 # --- Lemma 6.1
-
-
 @pytest.mark.parametrize("distribution", PROCEDURES)
 @pytest.mark.parametrize("weights", EDGES)
 def test_pairs_are_in_order_with_logistic_probability(distribution, weights):
@@ -104,8 +102,6 @@ def test_every_run_of_the_code_itself(weights):
 
 
 # --- samples
-
-
 def compiled_quicksort(weights, random, count):
     m = len(weights)
     odds, place = kernels.even_odds(m), np.empty(m, np.uint32)

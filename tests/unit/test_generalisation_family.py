@@ -51,8 +51,6 @@ def loaded(path=(), value=None, others=()):
 
 
 # --- planning
-
-
 def test_a_job_plays_all_learners_of_a_population():
     study, datasets = loaded()
     jobs = Plan(study, datasets).jobs["toy"]
@@ -124,8 +122,6 @@ def test_what_is_no_population_breaks_the_schema(others):
 
 
 # --- what is shown
-
-
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     """The traces of the toy study, and its details."""

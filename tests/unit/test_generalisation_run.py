@@ -52,8 +52,6 @@ def setup(**changes):
 
 
 # --- populations
-
-
 @pytest.mark.parametrize("entries", ["uniform", "signs"])
 @pytest.mark.parametrize("kind", [Linear, Separable])
 def test_features_keep_to_the_bounds_that_are_declared(kind, entries):
@@ -186,8 +184,6 @@ def test_what_a_stream_has_not_is_refused(stream, tmp_path):
 
 
 # --- runs
-
-
 def test_a_run_has_a_row_for_each_learner_and_size(tmp_path):
     table = played(tmp_path, ascents=2)
     assert table.schema.remove_metadata() == run.SCHEMA

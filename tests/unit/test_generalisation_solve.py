@@ -49,8 +49,6 @@ def points(ball, count, d=D, seed=2):
 
 
 # --- sums and gradients
-
-
 @every_surrogate
 def test_losses_and_gradients_are_those_of_the_plain_surrogates(surrogate):
     sigma = 0.5
@@ -114,8 +112,6 @@ def test_long_lists_are_sorted(m):
 
 
 # --- balls
-
-
 @given(st.sampled_from(["l2", "l1"]), st.integers(1, 8), st.floats(0.1, 5), st.integers(0, 99))
 def test_the_projection_is_the_nearest_point(norm, d, radius, seed):
     ball, random = Ball(norm, radius), np.random.default_rng(seed)
@@ -136,8 +132,6 @@ def test_the_support_is_the_largest_product(norm):
 
 
 # --- optima and certificates
-
-
 def scipy_least(queries, surrogate, norm, radius, ridge=0.0):
     """The least mean loss in a ball by SLSQP; l1 by the weights' positive and negative parts."""
     parts, start, bounds = np.eye(D), np.zeros(D), None

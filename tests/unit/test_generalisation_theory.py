@@ -40,8 +40,6 @@ def value(surrogate, scores, grades, sigma=1.0):
 
 
 # --- constants
-
-
 def test_constants_that_are_known():
     assert constants.lipschitz("listnet", 5, math.inf) == 2
     assert constants.lipschitz("listnet", 5, math.inf, norm="l2") == pytest.approx(math.sqrt(2))
@@ -164,8 +162,6 @@ def test_unknown_surrogates_and_norms_are_refused():
 
 
 # --- bounds
-
-
 def test_bounds_of_gradient_descent_and_regularised_erm():
     assert generalisation.descent_excess(8, CASE) == pytest.approx(2 * 3 * 0.5 * math.sqrt(2 / 8))
     assert generalisation.descent_rate(8, CASE) == pytest.approx(3 / (2 * 0.5 * 4))
@@ -307,8 +303,6 @@ def test_a_problem_has_the_exact_constants_unless_told():
 
 
 # --- the entropy integral, and later bounds
-
-
 @pytest.mark.parametrize("n", [30, 1000, 10**6])
 @pytest.mark.parametrize("largest", [0.4, 3.0, 50.0])
 def test_the_exact_integral_is_just_below_the_sum(n, largest):
@@ -334,8 +328,6 @@ def test_later_bounds():
 
 
 # --- lemmas
-
-
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_dimension_of_permutation_invariant_maps(d):
     assert [identities.invariant_dimension(m, d) for m in range(1, 6)] == [
@@ -377,8 +369,6 @@ def test_the_entropy_is_listnet_s_least_value():
 
 
 # --- tables
-
-
 @pytest.fixture(scope="module")
 def theorems():
     return theorems_table()

@@ -37,8 +37,6 @@ queries = st.integers(1, 40).flatmap(
 
 
 # --- sorting
-
-
 @given(
     st.integers(1, 300),
     st.integers(0, 2**32 - 1),
@@ -64,8 +62,6 @@ def test_sorting_is_numpys_stable_one_of_descending_scores(m, seed, kind):
 
 
 # --- measures
-
-
 @given(queries, st.integers(1, 45))
 def test_measures_are_those_of_the_readable_module(query, cut):
     scores, grades = query
@@ -128,8 +124,6 @@ def test_dcg_is_the_ideal_one_to_the_last_bit_exactly_where_the_top_is_ideal(
 
 
 # --- surrogates
-
-
 @given(
     queries,
     st.sampled_from([("ap", None), ("ndcg", None), ("ndcg", 10), ("ndcg", 2)]),
@@ -201,8 +195,6 @@ def test_the_fast_exponential():
 
 
 # --- products
-
-
 @st.composite
 def products(draw):
     m, d = draw(st.integers(1, 7)), draw(st.integers(1, 37))

@@ -131,8 +131,6 @@ def test_what_is_ranked_by_has_a_better_side_in_one_quantity_of_a_family():
 
 
 # --- the command
-
-
 @pytest.fixture
 def folder(tmp_path):
     """A study with an experiment on games whose regret is `value`, and one of a single seed."""

@@ -44,7 +44,6 @@ GRADED |= {"ap": average_precision, "precision@3": cut(precision_at, 3), "err": 
 GRADED |= {"mrr@3": cut(reciprocal_rank, 3), "recall@3": cut(recall_at, 3)}
 GRADED |= {"linear_ndcg@3": cut(linear_ndcg, 3), "sum": sum_loss, "pairwise": pairwise_loss}
 GRADED |= {"auc": auc_loss}
-
 queries = st.integers(1, 8).flatmap(
     lambda m: st.tuples(
         st.permutations(range(m)), st.lists(st.integers(0, 4), min_size=m, max_size=m)
@@ -87,8 +86,6 @@ def test_ranks_break_ties_by_document_index_and_positions_invert_them():
 
 
 # --- by name
-
-
 def test_a_name_means_a_measure_and_a_cut():
     every = {"ndcg": ("NDCG", cut(ndcg, None)), "ndcg@2": ("NDCG@2", cut(ndcg, 2))}
     every |= {"ap": ("AP", average_precision), "dcg": ("DCG", dcg), "dcg@2": ("DCG@2", cut(dcg, 2))}

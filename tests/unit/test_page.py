@@ -24,8 +24,6 @@ from scant.study import settings
 
 NASTY = '<script>alert("1")</script> & <b onclick=x>'
 FETCHING = {"src", "srcset", "poster", "action", "formaction", "data", "background", "ping"}
-
-
 LISTS = ("studied", "left_out", "sources", "datasets", "timings")
 MAPPINGS = ("captions", "headings", "titles", "experiments", "compared", "links", "boards")
 MAPPINGS += ("shows", "environment", "commands")

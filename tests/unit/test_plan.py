@@ -147,14 +147,10 @@ def test_one_job_draws_all_seeds_that_a_run_is_the_first_to_need():
 ALIKE = load(
     small(learners={"added": {"kind": "listnet", "rates": [0.1, 1.0]}, **small()["learners"]})
 )
-
-
 EVERY = {  # what may differ between experiments on one stream that tune alike
     "seeds": st.lists(st.integers(1, 4), min_size=1, max_size=3),
     "learners": st.sampled_from([["random"], ["slam"], ["random", "slam"]]),
 }
-
-
 BATCHES = st.sampled_from([1, 3, 9])  # with little room for seeds that tune, and with much
 
 

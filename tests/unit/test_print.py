@@ -23,7 +23,6 @@ from scant.present import figures, panels, style
 from scant.rankers import drawings as drawing
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
-
 SMALLEST = 6  # points
 # Numbers of cells and bounds, and names of guides.
 INSIDE = re.compile(r"\d+|\d/\d|\d\.\d\d|-?\d?\.\d+--?\d?\.\d+|\$t(\^{.*})?\$|Theorem \d+")
@@ -380,8 +379,6 @@ def _plain(key: str, value):
 
 
 # --- panels
-
-
 def test_how_many_seeds_is_said_and_bands_are_fainter_where_there_are_more():
     said = [panels.count(pd.DataFrame({"n": n})) for n in ([10, 10], [8, 1000])]
     assert said == ["n = 10", "n = 8 to 1,000"]

@@ -11,7 +11,6 @@ from scant.errors import SettingError
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow/schemas/datasets.schema.yaml"
-
 OWN = yaml.safe_load(
     """{task: ranking, parser: letor, features: 136, grades: 4,
     parts: {test: {file: path/to/file.txt}}}"""

@@ -55,8 +55,6 @@ ALIKE = yaml.safe_load(
     steps: schedule, generator: data, surrogate_loss: .nan, bound: .nan, general_bound: .nan,
     failed_in: 0}"""
 )
-
-
 DETAILS = yaml.safe_load("""
 all:
   kind: perceptron
@@ -88,8 +86,6 @@ def frame():
 
 
 # --- intervals
-
-
 @pytest.mark.parametrize("values", [[1.0, 2.0], [0.1, 0.5, 0.7, 0.2], [3.0, 3.0, 3.0]])
 @pytest.mark.parametrize("level", [0.95, 0.5])
 def test_the_interval_is_students(values, level):
@@ -109,8 +105,6 @@ def test_an_interval_needs_two_values():
 
 
 # --- the choice of rates
-
-
 def test_finals_are_the_last_rounds(frame):
     listnet = frame[frame["learner"] == "listnet"]
     last = online_traces.finals(gathered(trace("slam", 0, np.arange(15) / 100), listnet))
@@ -158,8 +152,6 @@ def test_a_rate_at_which_a_run_failed_is_chosen_only_if_there_is_no_other(frame)
 
 
 # --- tables
-
-
 def test_the_table_of_finals(frame):
     table = perceptron.finals_table(frame, DETAILS)
     # NDCG@10: two learners under two readings; AP: ListNet, which has no measure of its own
@@ -306,8 +298,6 @@ def test_tables_are_written_as_csv_in_full_and_latex(frame, tmp_path):
 
 
 # --- figures
-
-
 @pytest.fixture
 def many():
     """Two streams of data, a separable one, learners of both measures, and what no figure shows."""
@@ -407,8 +397,6 @@ def test_there_are_looks_enough_and_a_learner_of_ones_own_looks_as_it_declares(o
 
 
 # --- from run files
-
-
 JOB = yaml.safe_load("""
 {study: toy, study_seed: 1, experiment: all, stream: letor, learner: random, kind: perceptron,
  stream_settings: {dataset: letor}, learner_settings: {kind: random}, source: text, rounds: 30,

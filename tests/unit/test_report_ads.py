@@ -110,8 +110,6 @@ def by(table, *keys):
 
 
 # --- what each fit is worth
-
-
 def test_the_true_ctr_goes_before_what_the_test_log_says(campaign):
     fits = ads.ctrs(campaign)
     assert set(fits["of"]) == {"true"} and np.allclose(fits["shown"], 1.05 * fits["ctr"])
@@ -132,8 +130,6 @@ def test_controls_that_know_no_epsilon_stand_once(campaign):
 
 
 # --- tables
-
-
 def test_the_table_of_ads(classified):
     table = by(ads.ads_table(classified, DETAILS), "experiment", "stream", "learner")
     assert len(table) == 2 * 2 * len(KINDS)
@@ -189,8 +185,6 @@ def test_refused_seeds_have_no_ctr_and_are_counted(campaign):
 
 
 # --- logs
-
-
 def log(rows, actions, features=3, seed=0):
     random = np.random.default_rng(seed)
     action = np.arange(rows, dtype=np.int32) % actions
@@ -239,8 +233,6 @@ def test_table_5_2(tmp_path):
 
 
 # --- figures
-
-
 def test_points_of_figure_5_1(classified):
     frame = ads.deterministic(classified, DETAILS)
     assert len(frame) == 2 * 2 * len(KINDS) and set(frame["n"]) == {3}
@@ -290,8 +282,6 @@ def test_ctr_by_click_rate_is_relative_to_the_uniform_policy(campaign):
 
 
 # --- coverage
-
-
 @pytest.fixture(scope="module")
 def covered():
     settings = coverage.settings((500, 2_000), drifts=("falling",))

@@ -30,7 +30,6 @@ from scant.study.plan import Plan, Runs
 from scant.study.settings import load
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
-
 ROUNDS = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000])
 LEARNERS = {  # id: kind, objective, k
     "squared": ("rtop", "squared", 1),
@@ -134,7 +133,6 @@ def frame():
 
 
 # --- the plan
-
 CONFIG = yaml.safe_load("""
 study: s
 streams:
@@ -214,8 +212,6 @@ def test_a_figure_or_table_reads_the_runs_of_its_experiments_and_for_regret_comp
 
 
 # --- the table top
-
-
 def test_the_table_has_means_and_intervals_of_both_rankings_at_the_chosen_rate(frame):
     table = top.top_table(frame, DETAILS)
     assert table["learner"].tolist() == list(FINALS)
@@ -280,8 +276,6 @@ def test_settings_are_those_played_and_empty_where_they_do_nothing():
 
 
 # --- the table regret
-
-
 def powers(*exponents, learner="squared", factor=3.0, **changes):
     """Runs whose regret is factor * t^exponent, one for each exponent."""
     regrets = [factor * ROUNDS**exponent for exponent in exponents]
@@ -401,8 +395,6 @@ def frame_of(name, study):
 
 
 # --- figures
-
-
 @pytest.fixture
 def study():
     """Two experiments and streams, every learner; comparators of all seeds but one of `again`."""
@@ -595,8 +587,6 @@ def test_figures_of_nothing_are_refused_in_words(name, study, tmp_path):
 
 
 # --- looks
-
-
 def test_an_objective_has_one_colour_and_full_feedback_is_dashed(study):
     looks = style.looks(top.curves(study[0], DETAILS))
     assert len(set(looks.values())) == len(looks) == len(LEARNERS) - 1
@@ -653,8 +643,6 @@ def test_texts_beside_a_panel_do_not_touch(count, low):
 
 
 # --- from files
-
-
 def test_comparators_are_read_with_what_they_are_of(tmp_path):
     paths = []
     columns = ["seed", "round", "best", "gap", "norm", "at_zero"]

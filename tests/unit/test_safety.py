@@ -27,7 +27,6 @@ FOLDERS = ("src", "rules", "workflow", "benchmarks", "examples")
 SOURCES = [path for folder in FOLDERS for path in ROOT.glob(f"{folder}/**/*.py")]
 
 # --- nothing is run
-
 # What can run what a file holds, or write where an archive says: functions by their last name, and
 # modules.
 UNSAFE = yaml.safe_load(
@@ -87,8 +86,6 @@ def test_pyarrow_unpickles_no_extension_types():
 
 
 # --- what is downloaded
-
-
 SCHEMA = ROOT / "workflow/schemas/datasets.schema.yaml"
 
 
@@ -110,8 +107,6 @@ def test_a_packages_file_is_inside_the_package(package):
 
 
 # --- settings
-
-
 def bomb(item: bytes) -> bytes:
     """Ten levels of ten aliases each: ten to the tenth items once they are written out."""
     levels = (item % (b + 1, b + 1, b",".join([b"*%c" % b] * 10)) for b in b"abcdefghij")
@@ -144,8 +139,6 @@ def test_aliases_in_measure_are_read(tmp_path):
 
 
 # --- text
-
-
 def test_exponents_may_begin_with_zeros(tmp_path):
     (tmp_path / "a.txt").write_text("1 qid:1 1:25e-00000001 2:1e+0000000000000000000000002\n")
     [block] = letor.read_letor(tmp_path / "a.txt", 2)
@@ -214,8 +207,6 @@ def test_labels_and_ids_may_have_any_number_of_digits(tmp_path):
 
 
 # --- parquet
-
-
 def test_actions_beyond_whole_numbers_are_text(tmp_path):
     columns = {"action": [np.inf, 1e300], "reward": [0, 1], "propensity": [0.5, 0.5], "x": [1, 2]}
     pq.write_table(pa.table(columns), tmp_path / "a")
@@ -287,8 +278,6 @@ def test_a_column_that_is_there_twice(tmp_path, column):
 
 
 # --- streams, on which the compiled loops rely
-
-
 @pytest.fixture
 def made(tmp_path):
     """A stream of queries of 2, 3 and 4 documents: what forges it, its columns and metadata."""
@@ -373,8 +362,6 @@ def test_a_stream_has_features_that_are_finite_and_of_one_number(tmp_path):
 
 
 # --- campaigns
-
-
 def test_forged_campaigns(tmp_path, monkeypatch):
     path = tmp_path / "campaign.json"
     [made] = fuzz_seeds.seeds("campaign")
@@ -405,8 +392,6 @@ def test_forged_campaigns(tmp_path, monkeypatch):
 
 
 # --- somebody else's results
-
-
 OWN = """\
 study: s
 datasets:

@@ -13,7 +13,6 @@ from scant.rankers import drawings, frames_seen, top
 from scant.rankers.traces import way
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
-
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
 TITLES = {"streams": {"a": "A"}, "learners": {}}
 # The learners of a report: kind, loss, k, what is made of it, gamma, gamma_decay, which weights
@@ -46,8 +45,6 @@ def resolved(**settings):
 
 
 # --- settings
-
-
 def test_what_the_settings_amount_to():
     plain = resolved(surrogate="squared")
     assert (plain.k, plain.gamma, plain.floor, plain.decay) == (1, 0.0, 1.0, 0.5)
@@ -113,8 +110,6 @@ def test_what_is_made_of_what_was_seen_in_words():
 
 
 # --- streams
-
-
 @pytest.mark.parametrize("cosine", [-1.0, 0.0, 0.6])
 def test_two_groups_have_the_angle_that_is_asked_for(cosine):
     queries, ranker = simulated.two_groups(np.random.default_rng(1), 400, 8, 6, 3, cosine)
@@ -140,8 +135,6 @@ def test_where_fair_documents_mislead_the_sum_over_all_says_the_opposite_of_thos
 
 
 # --- reports
-
-
 def traces():
     rounds, parts = np.array([10, 100]), []
     common = {"experiment": "top", "stream": "a", "setting": "1.0", "rate": 1.0, "round": rounds}

@@ -215,8 +215,6 @@ def test_words_on_the_command_line_keep_what_was_typed():
 
 
 # --- any value anywhere in a study
-
-
 def places(value, path=()):
     """The places of all values in settings."""
     yield path

@@ -58,8 +58,6 @@ def folder(tmp_path, monkeypatch):
 
 
 # --- what jobs read
-
-
 @pytest.mark.parametrize("path", ["config/config.yaml", "config/studies/tiny.yaml"])
 def test_jobs_read_what_was_planned(path):
     given = read_yaml(of_project(path))
@@ -138,8 +136,6 @@ def test_a_study_that_is_being_played_is_not_settled_anew():
 
 
 # --- what redoes a job
-
-
 def digests(config) -> dict[str, str]:
     """The digests of all jobs of a study, by their rule and ids."""
     made = settle(config)

@@ -246,8 +246,6 @@ def test_the_command_prints(folder, capsys):
 
 
 # --- what the page says besides
-
-
 def facts_of(config, folder, study_file=""):
     plan = Plan(*settings.load(config))
     return about.facts(

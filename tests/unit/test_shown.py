@@ -27,8 +27,6 @@ every_shown = pytest.mark.parametrize("shown", SHOWN.values(), ids=lambda shown:
 
 
 # --- figures and tables
-
-
 def test_no_two_headings_are_the_same():
     headings = [shown.heading for shown in SHOWN.values() if shown.heading]
     assert len({*headings}) == len(headings)
@@ -74,8 +72,6 @@ def test_curves_are_of_measures_that_are_recorded():
 
 
 # --- files that are made of declarations
-
-
 def test_the_schema_is_what_families_declare():
     assert (ROOT / generated.SCHEMA).read_text(encoding="utf-8") == generated.text(), (
         "run `scant schema`"
@@ -83,8 +79,6 @@ def test_the_schema_is_what_families_declare():
 
 
 # --- looks
-
-
 @every_family
 def test_every_learner_has_a_look_and_no_two_have_the_same(family):
     for kind, learner in family.learners.items():

@@ -184,8 +184,6 @@ def test_indistinguishable_distributions_have_equal_means_and_differ_in_what_is_
 
 
 # --- a function of one's own
-
-
 def drawn_by(monkeypatch, returned):
     """The queries and the ranker that a function of one's own returns, as they are checked."""
     monkeypatch.setattr(simulated, "own", lambda *_: lambda random, size: returned)

@@ -27,8 +27,6 @@ READINGS = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0
 
 
 # --- bounds
-
-
 @given(GRADIENTS, st.sampled_from([0.1, 1.0, 30.0]))
 def test_adagrads_bound_holds_for_all_gradients(gradients, radius):
     steps = AdaGrad(2, radius)
@@ -116,8 +114,6 @@ def test_no_bound_is_stated_where_none_is_proved():
 
 
 # --- planning
-
-
 def study(learner, **experiment):
     experiment = {"streams": ["s"], "learners": ["l"], "seeds": 2, "tuning_seeds": 1} | experiment
     return {"study": "t", "claims": None, "streams": {"s": {"generator": "linear"}}} | {
@@ -184,45 +180,16 @@ def test_a_claim_that_names_no_steps_is_about_none():
 
 
 # --- frames
-
-
 def traced(learner, seed, values, steps="schedule", tuning=False, **more) -> list[dict]:
     """The final rows of a learner's run at each of its rates; "none" for steps that need none."""
+    alike = yaml.safe_load("""
+    {experiment: e, stream: s, rate: 0.1, round: 100, failed_in: 0, explored: 5, kind: slam,
+     own_measure: ndcg@10, objective: '', k: 0, exploration: '', way: '', gamma: .nan,
+     iterate: last, loss: 1.0, surrogate_loss: 1.0}
+    """) | {"learner": learner, "seed": seed, "tuning_seed": tuning, "steps": steps}
+    measures = ("ndcg", "ndcg@10", "ap", "ranker_ndcg@10")
     return [
-        {
-            "experiment": "e",
-            "stream": "s",
-            "learner": learner,
-            "seed": seed,
-            "setting": setting,
-            "tuning_seed": tuning,
-        }
-        | {
-            "rate": 0.1,
-            "round": 100,
-            "failed_in": 0,
-            "explored": 5,
-            "kind": "slam",
-            "own_measure": "ndcg@10",
-        }
-        | {
-            "objective": "",
-            "k": 0,
-            "steps": steps,
-            "exploration": "",
-            "way": "",
-            "gamma": np.nan,
-            "iterate": "last",
-        }
-        | {
-            "ndcg": value,
-            "ndcg@10": value,
-            "ap": value,
-            "ranker_ndcg@10": value,
-            "loss": 1.0,
-            "surrogate_loss": 1.0,
-        }
-        | more
+        alike | {"setting": setting} | dict.fromkeys(measures, value) | more
         for setting, value in values.items()
     ]
 

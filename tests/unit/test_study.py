@@ -38,8 +38,6 @@ CONTEXTUAL = {  # defaults of experiments on streams
 
 
 # --- one file for each study
-
-
 @pytest.fixture
 def results(tmp_path, monkeypatch):
     """A working folder with results of the study `small`, whose file is a.yaml."""
@@ -88,8 +86,6 @@ def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path, monkeypatc
 
 
 # --- defaults
-
-
 def test_every_absent_key_has_its_default():
     study, datasets = load(small())
     assert (study["seed"], study["data"], study["datasets"]) == (2016, {"mirror": None}, {})
@@ -146,8 +142,6 @@ def test_what_is_set_stays_and_what_was_given_is_not_changed():
 
 
 # --- schema, declarations and code in step
-
-
 def parts(schema, path="study"):
     """Every property in the schema and its path; a kind's learner or experiment below its kind."""
     for name, part in schema.get("properties", {}).items():
@@ -338,8 +332,6 @@ def test_experiments_have_the_settings_that_their_families_declare():
 
 
 # --- what is wrong is said
-
-
 UNPLAYED = yaml.safe_load("""
 grid: {kind: rtop, surrogate: squared, rates: [0.1, 1.0]}
 in-theory: {kind: listnet, rates: [theory]}
@@ -347,8 +339,6 @@ top-in-theory: {kind: rtop, surrogate: squared, rates: [theory]}
 ap: {kind: listnet, measure: ap}
 late: {kind: listnet, decay: 0.5}
 """)
-
-
 BAD = yaml.safe_load("""
 - [sede, 1, "study: top level: unknown key 'sede': did you mean 'seed'"]
 - [learners.random.title, slam, "all: learners: slam and random have the same title, 'slam'"]
@@ -474,8 +464,6 @@ def test_a_file_that_is_no_study(tmp_path, content, message):
 
 
 # --- games on fixed items
-
-
 def refused(config, words) -> None:
     """A study is refused with these words."""
     with pytest.raises(SettingError) as error:
@@ -522,8 +510,6 @@ def test_a_game_has_no_default_horizon():
 
 
 # --- ads
-
-
 WRONG_ADS = yaml.safe_load("""
 - [experiments.e.logs, [], needs logs]
 - [experiments.e.logs, [hotels], "experiments.e.logs: unknown log 'hotels': did you mean 'hotel'"]

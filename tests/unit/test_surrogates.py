@@ -37,8 +37,6 @@ CONVEX |= {"max-hinge": max_hinge, "ranksvm": ranksvm, "squared": squared}
 CONVEX |= {"ndcg-squared": ndcg_squared, "listnet": listnet, "kl": kl}
 SURROGATES = CONVEX | {"smoothdcg": lambda s, r: smoothdcg(s, r, 0.5)}
 every_surrogate = pytest.mark.parametrize("phi", SURROGATES.values(), ids=SURROGATES.keys())
-
-
 QUARTERS = st.integers(-12, 12).map(lambda quarter: quarter / 4)  # exact, and often tied
 
 

@@ -112,8 +112,6 @@ def made(study, name):
 
 
 # --- expansion
-
-
 def test_each_combination_is_an_experiment_after_its_own():
     study = load(swept("text", {"empty": ["skip", "one"], "keep": [0.5]}, {"order": ["as-is"]}))
     assert made(study, "text") == {
@@ -235,8 +233,6 @@ def declares(family) -> list[str]:
 
 
 # --- what is refused
-
-
 CODE = {"source": ["released-code"], "schedule": ["aistats16"]}
 BAD = {
     "unknown reading": ("text", {"emty": ["skip"]}, "'empty'"),
@@ -307,8 +303,6 @@ def test_two_experiments_share_a_stand_in():
 
 
 # --- what is played
-
-
 def test_the_code_s_rates_need_no_tuning_seeds():
     plan = planned(swept("text", {"source": ["released-code"]}, seeds=2, tuning_seeds=3))
     jobs = plan.jobs["text+source-released-code"]
@@ -383,8 +377,6 @@ def test_runs_of_a_stand_in_have_the_order_and_noise_of_what_it_stands_for(tmp_p
 
 
 # --- figures, tables and claims
-
-
 def test_no_figure_and_no_table_shows_a_swept_experiment():
     config = swept("text", {"empty": ["skip"], "features": ["query-minmax"]})
     sweeps = {"top": ("radius", 2), "games": ("comparator", "horizon")}

@@ -40,8 +40,6 @@ def sort(scores):
 
 
 # --- settings
-
-
 def complete(learner, readings, rounds):
     """The complete settings of a learner, and its rates."""
     cls = class_of(learner["kind"], DESCENDING)
@@ -162,8 +160,6 @@ def test_names_are_those_of_the_compiled_loop():
 
 
 # --- surrogates, compiled
-
-
 def by_name(name, scores, labels, epsilon):
     return estimators.value_and_gradient(name, scores.astype(float), labels, epsilon)
 
@@ -238,8 +234,6 @@ def test_ranksvm_of_some_of_the_documents(query, seed, scale):
 
 
 # --- the rest of a round
-
-
 @given(queries(), st.integers(1, 45), st.sampled_from([0.0, 1.0]), st.integers(0, 2**16))
 def test_a_ranking_is_measured(query, cut, empty, seed):
     _, labels = query

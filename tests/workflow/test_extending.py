@@ -22,7 +22,6 @@ from scant.study import settings as studies
 from scant.study.plan import Plan, Runs
 
 pytestmark = pytest.mark.slow
-
 STUDY = "examples/my_study.yaml"
 OWN = {"pairwise-logistic", "declared"}
 _, *SECTIONS = re.split(r"^#+ (.+)$", (ROOT / "docs/extending.md").read_text(), flags=re.MULTILINE)
@@ -86,8 +85,6 @@ def copy(tmp_path_factory):
 
 
 # --- what needs no edit of the package
-
-
 def test_learners_of_ones_own_are_in_tables_and_figures(copy):
     finals, (curves, drawing) = copy.table("finals"), copy.drawn("figure-2.2")
     for stream in ("linear", "patients"):
@@ -217,8 +214,6 @@ def test_an_edit_of_a_look_draws_figures_anew_and_an_edit_of_words_runs_nothing(
 
 
 # --- what edits the package, in the order of the document
-
-
 def test_a_built_in_player(copy):
     (code,) = blocks("On games", "python")
     path = "src/scant/games/learners.py"

@@ -12,7 +12,6 @@ import sys
 import pytest
 
 pytestmark = pytest.mark.slow
-
 FOLDER = "runs/perceptron-released/separable-released"
 RUN, STREAM = f"{FOLDER}/listnet/seed-0-1.parquet", "streams/separable-released/0-1/seed-0.arrow"
 RUNS = [f"results/tiny/{RUN}", f"results/tiny/{FOLDER}/slam-ndcg@10/seed-0-1.parquet"]

@@ -15,7 +15,6 @@ from scant.schema import _resolved, read_yaml
 from scant.study.schema import schema
 
 pytestmark = pytest.mark.slow
-
 NASTY = (
     "{input} {{x}} {0} $x^{2}$ \"q\" 'q' $(touch pwned) `touch pwned` ; touch pwned # "
     "<script>pwned()</script> "

@@ -24,7 +24,6 @@ from scant.study.plan import Plan, span, untitled
 from scant.verdict import words
 
 pytestmark = pytest.mark.slow
-
 CONTEXTUAL = [f"figure-{name}" for name in ("2.1", "2.2", "2.ap", "3.4", "top-k", "top-regret")]
 FIGURES = [*CONTEXTUAL, "figure-steps", "figure-steps-top", "figure-3.1", "figure-observability"]
 FIGURES += [f"figure-games-{name}" for name in ("horizon", "items", "rounds")]
