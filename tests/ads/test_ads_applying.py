@@ -253,11 +253,8 @@ def test_batches_and_forms_do_not_matter(policies, visitors, tmp_path, monkeypat
     assert 0.2 < 1 - best.mean() < 0.3
     if output == "parquet":
         metadata = files.metadata_of(pq.read_schema(target))
-        assert (metadata["seed"], metadata["epsilon"], metadata["input"]) == (
-            5,
-            0.25,
-            files.sha256(path),
-        )
+        result = (metadata["seed"], metadata["epsilon"], metadata["input"])
+        assert result == (5, 0.25, files.sha256(path))
 
 
 def test_a_policy_goes_from_log_to_use_on_the_command_line(tmp_path, capsys, monkeypatch):

@@ -62,9 +62,8 @@ def test_a_log_is_checked_whose_columns_are_named_otherwise(folder, tmp_path, ca
 def test_one_log_is_split(folder, capsys):
     for split, code in {"0.5": 0, "time": 1, "time:0.8": 1}.items():
         assert main(["ads", "evaluate", str(folder / "test.csv"), "--split", split, *QUICK]) == code
-        assert ("test part: 1,500 rows" if split == "0.5" else "no column timestamp") in "".join(
-            capsys.readouterr()
-        )
+        result = "test part: 1,500 rows" if split == "0.5" else "no column timestamp"
+        assert result in "".join(capsys.readouterr())
 
 
 def test_long_work_is_reported_on_stderr(capsys, monkeypatch):

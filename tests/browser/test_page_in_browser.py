@@ -205,9 +205,8 @@ def test_verdicts_by_family_are_a_table_where_there_is_room(visit, viewport, sha
     tab.locator("#families > summary").click()
     tab.wait_for_function("document.querySelector('table.families [data-label]') !== null")
     tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert (
-        tab.locator("table.families").evaluate("table => getComputedStyle(table).display") == shape
-    )
+    result = tab.locator("table.families").evaluate("table => getComputedStyle(table).display")
+    assert result == shape
 
 
 def best(tab) -> list[list[str]]:
@@ -533,10 +532,8 @@ def test_tables_sort_and_their_data_can_be_saved(visit, file):
     with tab.expect_download() as download:
         table.get_by_role("link", name="CSV").click()
     assert download.value.suggested_filename == "finals.csv"
-    assert (
-        Path(download.value.path()).read_bytes()
-        == (file.parent / "tables" / "finals.csv").read_bytes()
-    )
+    result = Path(download.value.path()).read_bytes()
+    assert result == (file.parent / "tables" / "finals.csv").read_bytes()
 
 
 def test_it_can_be_read_without_its_script(visit):
@@ -588,9 +585,8 @@ def test_claims_are_open_in_print_and_figures_keep_their_legends(visit):
         and tab.locator("#claim-claim-4 .cells table").is_visible()
     )
     assert tab.locator("#words dl").is_visible()
-    assert (
-        tab.locator("figure").evaluate("figure => getComputedStyle(figure).breakInside") == "avoid"
-    )
+    result = tab.locator("figure").evaluate("figure => getComputedStyle(figure).breakInside")
+    assert result == "avoid"
     assert tab.evaluate("document.documentElement.scrollWidth") == 718
     tab.evaluate("dispatchEvent(new Event('afterprint'))")
     assert not tab.locator("#words dl").is_visible()

@@ -127,10 +127,8 @@ def test_no_learner_or_stream_or_loss_is_left_out(games):
         one if isinstance(one, str) else one["kind"] for one in [*LOOPS.values(), *PLAIN.values()]
     }
     assert kinds == set(LEARNERS)
-    assert {loss.partition("@")[0] for _, loss in GAMES.values()} == {
-        *losses.LOSSES,
-        *losses.CUT_LOSSES,
-    }
+    result = {loss.partition("@")[0] for _, loss in GAMES.values()}
+    assert result == {*losses.LOSSES, *losses.CUT_LOSSES}
     for name, learner in LOOPS.items():
         assert build(Game(small_stream(name), loss_for(name)), learner, generator(0)).loop(), name
     for name, learner in PLAIN.items():

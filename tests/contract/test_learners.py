@@ -319,10 +319,8 @@ def complete(learner, source="text", simulated=False):
 
 
 def test_what_the_readings_make_of_a_learner():
-    assert complete({"kind": "slam", "measure": "ap", "rates": [0.5, "theory"]}) == (
-        Settings("slam", "ap", "ap"),
-        [0.5, "theory"],
-    )
+    result = complete({"kind": "slam", "measure": "ap", "rates": [0.5, "theory"]})
+    assert result == (Settings("slam", "ap", "ap"), [0.5, "theory"])
     assert complete({"kind": "listnet"}) == (Settings("listnet", "ndcg@10", "ndcg@10", 0.5), [1.0])
     assert complete({"kind": "listnet", "decay": 0.0})[0].decay == 0
     assert complete({"kind": "random"})[1] == [None]
@@ -333,10 +331,8 @@ def test_what_the_readings_make_of_a_learner():
         "random": Settings("random", "ap", "ap"),
     }
     for kind, settings in released.items():
-        assert (
-            complete({"kind": kind, "measure": "ap", "rates": [9.0]}, "released-code")[0]
-            == settings
-        )
+        result = complete({"kind": kind, "measure": "ap", "rates": [9.0]}, "released-code")[0]
+        assert result == settings
     # the code has one rate, whatever the study's grid
     for kind in ("slam", "max-hinge", "listnet"):
         assert complete({"kind": kind, "rates": [3.0, "theory"]}, "released-code")[1] == [1.0]

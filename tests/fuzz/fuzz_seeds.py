@@ -163,10 +163,8 @@ def _runs() -> list[bytes]:
 def _answers() -> list[bytes]:
     text, head = b"2 qid:10 1:0.5\n", b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n%s"
     packed = gzip.compress(text, mtime=0)
-    whole = [
-        head % (len(text), b"", text),
-        head % (len(packed), b"Content-Encoding: gzip\r\n", packed),
-    ]
+    whole = [head % (len(text), b"", text)]
+    whole += [head % (len(packed), b"Content-Encoding: gzip\r\n", packed)]
     found = [
         b"HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n" % to
         for to in (b"https://[::1", b"/b", b"http://b:9/c", b"")

@@ -656,9 +656,8 @@ def fuzz_answer(data: bytes) -> None:
         (target := Path(folder, "out/target")).parent.mkdir()
         try:
             mirror = url if place == "mirror" else folder
-            assert fetch.fetch(wanted, "all", target, mirror, log=lambda text: None)[
-                "bytes"
-            ] <= 1100 * len(data)
+            result = fetch.fetch(wanted, "all", target, mirror, log=lambda text: None)["bytes"]
+            assert result <= 1100 * len(data)
         except ScantError as error:
             assert len(str(error)) < 900 and str(error).isprintable()
             assert not target.exists()

@@ -154,10 +154,8 @@ def test_readings_that_a_sweep_may_vary_and_who_heeds_them():
     names = {"validation", "threshold", "undersample", "undersampled", "standardise", "select"}
     assert swept == some == names
     assert swept == {name for learner in KINDS.values() for name in learner.heeds}
-    assert {setting.name: setting.unless for setting in FAMILY.settings if setting.unless} == {
-        "validation": {"tuning": "paper"},
-        "undersampled": {"undersample": None},
-    }
+    result = {setting.name: setting.unless for setting in FAMILY.settings if setting.unless}
+    assert result == {"validation": {"tuning": "paper"}, "undersampled": {"undersample": None}}
     assert [setting.name for setting in FAMILY.settings if not setting.plays] == ["baseline"]
     rules = {setting.name: setting.rule for setting in FAMILY.settings}
     assert rules["undersampled"]["enum"] == list(scorers.UNDERSAMPLED)

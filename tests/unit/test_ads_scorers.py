@@ -230,9 +230,8 @@ def test_passes_are_over_the_rows_that_are_kept(monkeypatch):
     monkeypatch.setattr(Logistic, "fit", lambda self, x, y, _: seen.append((self.steps, len(y))))
     trained("logistic", drawn(0), Settings(undersample=1, passes=3))
     assert [steps for steps, _ in seen] == [3 * rows for _, rows in seen] and len(seen) == 3
-    assert (
-        trained("forest", drawn(0), Settings(options={"trees": 1}, passes=3)).scorers[0].trees == 1
-    )
+    result = trained("forest", drawn(0), Settings(options={"trees": 1}, passes=3)).scorers[0].trees
+    assert result == 1
 
 
 # --- under-sampling

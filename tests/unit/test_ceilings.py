@@ -55,9 +55,8 @@ def test_the_worst_ranking_is_that_of_ascending_grades(file):
         < worst("ndcg", empty="zero")
         == worst("ndcg", empty="one") + without
     )
-    assert worst("ndcg", empty="skip", rounds=[len(some)]) == pytest.approx(
-        worst("ndcg", empty="one")
-    )
+    result = worst("ndcg", empty="skip", rounds=[len(some)])
+    assert result == pytest.approx(worst("ndcg", empty="one"))
 
 
 def test_of_a_pass_that_is_not_whole_the_worst_queries_count():
@@ -160,9 +159,8 @@ def test_an_experiment_says_which_of_its_streams_are_drawn_and_played_as_they_ar
     details = family("perceptron").details(study, "perceptron")
     # digits are resampled
     assert [*details["drawn"]] == ["separable", "linear"] and details["kind"] == "perceptron"
-    assert (
-        details["drawn"]["linear"]["settings"]["settings"] == study["streams"]["linear"]["settings"]
-    )
+    result = details["drawn"]["linear"]["settings"]["settings"]
+    assert result == study["streams"]["linear"]["settings"]
     assert family("perceptron").details(study, "lower-bound")["drawn"] == {}
     study["experiments"]["perceptron"]["keep"] = 0.8
     assert family("perceptron").details(study, "perceptron")["drawn"] == {}

@@ -317,9 +317,8 @@ def test_where_cells_differ_the_verdict_says_on_which_streams():
     [reading] = found["one"].readings
     sampled = [dataclasses.replace(cell, sample=cell.stream == "b") for cell in reading.cells]
     found["one"].readings[0] = dataclasses.replace(reading, cells=sampled)
-    assert claims_table(found, planned(GAMES).study).loc[0, "by_cell"] == (
-        "holds on Game A; on samples: fails on b"
-    )
+    result = claims_table(found, planned(GAMES).study).loc[0, "by_cell"]
+    assert result == "holds on Game A; on samples: fails on b"
     mean = judged(traces=changed(*B_IS_WORSE), mean=differs | {"over": "mean"}).loc["mean"]
     assert mean["verdict"] == "fails"
 

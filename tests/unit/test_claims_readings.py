@@ -492,9 +492,8 @@ def test_what_is_compared_with_a_number_is_shown_itself():
 def test_each_horizon_is_a_cell_of_a_share():
     share = {"quantity": "game_share", "on": {"ids": "a"}, "against": 1.0, "comparison": "less"}
     found = claims.examine({"share": CLAIM | share}, planned(GAMES), played(GAMES))["share"]
-    assert [cell.stream for cell in found.readings[0].cells] == [
-        *("a, T = 100", "a, T = 1,000", "a, T = 10,000")
-    ]
+    result = [cell.stream for cell in found.readings[0].cells]
+    assert result == [*("a, T = 100", "a, T = 1,000", "a, T = 10,000")]
 
 
 def test_a_share_has_exact_tests():

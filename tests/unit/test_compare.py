@@ -410,9 +410,8 @@ def test_a_reference_is_kept_and_compared_to(make, capsys):
     assert scant("reference", folder) == 0
     kept = folder.parent / "reference/small"
     assert capsys.readouterr().out.strip() == str(kept)
-    assert {str(path.relative_to(kept)) for path in kept.rglob("*.*")} == {
-        *("claims-readings.csv", "claims.csv", "manifest.json", "tables/finals.csv")
-    }
+    result = {str(path.relative_to(kept)) for path in kept.rglob("*.*")}
+    assert result == {*("claims-readings.csv", "claims.csv", "manifest.json", "tables/finals.csv")}
     assert "0.3333333" in (kept / "tables/finals.csv").read_text().split(",")
     assert ",0.4,0.4,0.6,8\n" in (kept / "claims.csv").read_text()
     for compared in (("reference", folder), (folder, "reference"), (kept, folder)):

@@ -29,9 +29,8 @@ def test_the_constants_are_what_they_stand_for(loss, items):
     # a linear function is largest at the ends of its range
     rounds = np.array(list(product([0, 3], repeat=items))).T
     worth = vectors @ rounds
-    assert bounds.largest_difference(weights, 3.0) == pytest.approx(
-        (worth.max(axis=0) - worth.min(axis=0)).max()
-    )
+    result = bounds.largest_difference(weights, 3.0)
+    assert result == pytest.approx((worth.max(axis=0) - worth.min(axis=0)).max())
 
 
 def test_the_constants_of_the_papers_losses():
@@ -83,16 +82,13 @@ def test_rates_are_where_bounds_are_least():
 
 
 def test_hedge_and_its_like_by_hand():
-    assert bounds.hedge(200, bounds.hedge_eta(24, 3.0, 200), 24, 3.0) == pytest.approx(
-        3 * math.sqrt(100 * math.log(24))
-    )
-    assert bounds.multiplicative_weights(100, 0.1, 24, 3.0) == pytest.approx(
-        3 * (10 + 10 * math.log(24))
-    )
+    result = bounds.hedge(200, bounds.hedge_eta(24, 3.0, 200), 24, 3.0)
+    assert result == pytest.approx(3 * math.sqrt(100 * math.log(24)))
+    result = bounds.multiplicative_weights(100, 0.1, 24, 3.0)
+    assert result == pytest.approx(3 * (10 + 10 * math.log(24)))
     assert bounds.multiplicative_eta(720, 10) == 0.5
-    assert bounds.comb_band_rates(4, 1000)[1] == pytest.approx(
-        12 * bounds.comb_band_rates(4, 1000)[0]
-    )
+    result = bounds.comb_band_rates(4, 1000)[1]
+    assert result == pytest.approx(12 * bounds.comb_band_rates(4, 1000)[0])
     assert bounds.comb_band(1000, 0.01, 4) == pytest.approx(100 * math.log(24) + 10 * (12 + 10))
     # At its rate, the bound of Helmbold & Warmuth: sqrt(2 L n log n) + n log n at most.
     best, n = 700.0, 6

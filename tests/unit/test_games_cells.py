@@ -56,9 +56,8 @@ def test_feedback_is_what_a_learner_sees():
         # Feedback is numbered without gaps, and tells apart exactly what the items of the set do.
         assert made.feedback.max() == made.feedbacks - 1
         for items, numbers in zip(made.tops, made.feedback, strict=True):
-            assert (
-                len(np.unique(np.c_[made.relevances[:, items], numbers], axis=0)) == made.feedbacks
-            )
+            result = len(np.unique(np.c_[made.relevances[:, items], numbers], axis=0))
+            assert result == made.feedbacks
 
 
 def test_a_cutoff_beyond_the_items_is_all_of_them():

@@ -165,9 +165,8 @@ def test_regret_over_the_papers_own_bounds(played):
     )
     games = Played("e", None, frame, played.details, None)
     shares = worked_out("game_share", games, bound="theorem-24")
-    assert shares["large", "two", 0] == pytest.approx(
-        regret("large", "two", 0, 300) / (300 * 0.0141966), rel=1e-5
-    )
+    result = shares["large", "two", 0]
+    assert result == pytest.approx(regret("large", "two", 0, 300) / (300 * 0.0141966), rel=1e-05)
     elsewhere = Played("e", None, frame.assign(loss="dcg"), played.details, None)
     # no learner has to lose there
     assert quantities.game_share(elsewhere, bound="theorem-24").empty
@@ -186,10 +185,8 @@ def test_regret_over_the_bound_of_another_learner(played, bound, kind):
     shares = worked_out("game_share", Played("e", None, frame, played.details, None), bound=bound)
     share = regret("large", "two", 1, 300) / (8.0 * 300 * 20**2)
     assert shares["large, T = 300", "two", 1] == pytest.approx(share)
-    assert (
-        worked_out("game_share", played)["large, T = 300", "one", 1]
-        == shares["large, T = 300", "one", 1]
-    )
+    result = worked_out("game_share", played)["large, T = 300", "one", 1]
+    assert result == shares["large, T = 300", "one", 1]
     others = Played("e", None, frame[frame["learner"] == "two"], played.details, None)
     assert quantities.game_share(others, bound=bound).empty
 

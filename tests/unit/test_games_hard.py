@@ -32,9 +32,8 @@ def test_two_neighbours_tie_and_the_gap_is_as_said(made):
         expected = made.losses @ (pair.middle + w * pair.direction)
         assert expected[j] - expected[i] == pytest.approx(w * pair.gap, abs=SMALL)
         assert min(expected[i], expected[j]) == pytest.approx(expected.min(), abs=SMALL)
-        assert set(np.flatnonzero(expected < expected.min() + pair.cost - SMALL)) <= set(
-            near.tolist()
-        )
+        result = set(np.flatnonzero(expected < expected.min() + pair.cost - SMALL))
+        assert result <= set(near.tolist())
     assert pair.gap > 0.01 and pair.cost > 0.01
 
 

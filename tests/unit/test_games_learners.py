@@ -232,9 +232,8 @@ def test_noise_is_as_wide_as_set():
 
 def test_theorys_parameters():
     assert make("ftpl", facts(20, 10_000), None).epsilon == pytest.approx(1 / math.sqrt(200_000))
-    assert make("ftpl", facts(20, 10_000, largest=15.0), None).epsilon == pytest.approx(
-        1 / 15 / math.sqrt(200_000)
-    )
+    result = make("ftpl", facts(20, 10_000, largest=15.0), None).epsilon
+    assert result == pytest.approx(1 / 15 / math.sqrt(200000))
     box = make("rtopkf", facts(20, 10_000, largest=3.0), None, blocks=200).black_box
     assert box.epsilon == pytest.approx(1 / 3 / math.sqrt(20 * 200))
     box = make(

@@ -33,12 +33,8 @@ def test_a_run_file_has_the_traces_of_every_learner_seed_and_horizon(tmp_path):
         frame(tmp_path / "run.parquet"),
         metadata_of(pq.read_schema(tmp_path / "run.parquet")),
     )
-    assert (about["items"], about["loss"], about["gain"], about["seeds"]) == (
-        6,
-        "dcg",
-        True,
-        [4, 5],
-    )
+    result = (about["items"], about["loss"], about["gain"], about["seeds"])
+    assert result == (6, "dcg", True, [4, 5])
     assert [*rows] == games.SCHEMA.names
     assert len(rows) == 2 * 2 * (len(kept_rounds(60)) + len(kept_rounds(120)))
     for (learner, seed, horizon), part in rows.groupby(["learner", "seed", "horizon"]):
@@ -113,9 +109,7 @@ assert not {{"numba", "pandas", "scipy"}} & set(sys.modules)
 def test_times_are_of_each_game_and_learner(tmp_path):
     games.time([job(rounds=[40])], tmp_path / "times.parquet", {"title": "t"}, shortest=0.001)
     rows = frame(tmp_path / "times.parquet")
-    assert rows[["experiment", "stream", "learner", "kind"]].to_numpy().tolist() == [
-        ["e", "g", "top", "rtopkf"],
-        ["e", "g", "all", "ftpl"],
-    ]
+    result = rows[["experiment", "stream", "learner", "kind"]].to_numpy().tolist()
+    assert result == [["e", "g", "top", "rtopkf"], ["e", "g", "all", "ftpl"]]
     assert rows["items"].tolist() == [6, 6] and rows["microseconds"].notna().all()
     assert metadata_of(pq.read_schema(tmp_path / "times.parquet")) == {"title": "t"}

@@ -205,9 +205,8 @@ def test_odds_are_the_exponential_of_the_weight(weight):
     kernels.set_odds(weight, odds, 0)
     mantissa, exponent = odds.mantissas[0], int(odds.exponents[0])
     assert 1 - 1e-9 < mantissa < 2 + 1e-9
-    assert math.log(mantissa) + exponent * math.log(2) == pytest.approx(
-        weight, rel=1e-15, abs=1e-15
-    )
+    result = math.log(mantissa) + exponent * math.log(2)
+    assert result == pytest.approx(weight, rel=1e-15, abs=1e-15)
 
 
 def test_a_pair_comes_first_or_not():

@@ -105,9 +105,8 @@ def test_long_lists_are_sorted(m):
     scores, labels = random.normal(size=m), random.integers(0, 3, m).astype(np.int16)
     value, gradient = surrogates.ranksvm(scores, labels)
     found = np.empty(m)
-    assert batch.hinges(scores, labels, 1e-12, np.empty(m, np.int64), found)[0] == pytest.approx(
-        value, rel=1e-12
-    )
+    result = batch.hinges(scores, labels, 1e-12, np.empty(m, np.int64), found)[0]
+    assert result == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(found, gradient)
 
 

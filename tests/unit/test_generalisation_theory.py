@@ -166,9 +166,8 @@ def test_bounds_of_gradient_descent_and_regularised_erm():
     assert generalisation.descent_excess(8, CASE) == pytest.approx(2 * 3 * 0.5 * math.sqrt(2 / 8))
     assert generalisation.descent_rate(8, CASE) == pytest.approx(3 / (2 * 0.5 * 4))
     assert generalisation.regularised_excess(8, CASE) == pytest.approx(2 * 3 * (1 + 0.5))
-    assert generalisation.regularisation(8, CASE) == pytest.approx(
-        math.sqrt((4 / 8) / (9 / 2 + 4 * 9 / 8))
-    )
+    result = generalisation.regularisation(8, CASE)
+    assert result == pytest.approx(math.sqrt(4 / 8 / (9 / 2 + 4 * 9 / 8)))
 
 
 def test_the_bound_of_chapelle_and_wu():
@@ -197,12 +196,10 @@ def test_covering_numbers():
     # ceil((3/2)^2) = 3
     assert generalisation.covering_l2(2.0, 10, CASE) == pytest.approx(3 * math.log2(141))
     assert generalisation.covering_l2(100.0, 10, CASE) == pytest.approx(math.log2(141))
-    assert generalisation.covering_l1(3.0, 10, CASE) == pytest.approx(
-        math.ceil(288 * (2 + math.log(30))) * math.log2(2 * 8 * 70 + 1)
-    )
-    assert generalisation.covering_smooth(1.0, 10, CASE, 0.5) == pytest.approx(
-        math.ceil(12 * 1.5 * 0.25 * 9 * 0.5) * math.log2(141)
-    )
+    result = generalisation.covering_l1(3.0, 10, CASE)
+    assert result == pytest.approx(math.ceil(288 * (2 + math.log(30))) * math.log2(2 * 8 * 70 + 1))
+    result = generalisation.covering_smooth(1.0, 10, CASE, 0.5)
+    assert result == pytest.approx(math.ceil(12 * 1.5 * 0.25 * 9 * 0.5) * math.log2(141))
 
 
 def test_corollary_37_is_the_least_over_alpha_but_for_its_constant():
@@ -322,21 +319,15 @@ def test_many_pieces_of_the_integral_are_bounded_by_a_logarithm(monkeypatch):
 def test_later_bounds():
     n = 10_000
     spread = 3 * 4 * math.sqrt(math.log(40) / (2 * n))
-    assert later_bounds.maurer_gap(n, CASE) == pytest.approx(
-        2 * math.sqrt(2) * 1.25 * 1.5 * math.sqrt(7 / n) + spread
-    )
+    result = later_bounds.maurer_gap(n, CASE)
+    assert result == pytest.approx(2 * math.sqrt(2) * 1.25 * 1.5 * math.sqrt(7 / n) + spread)
 
 
 # --- lemmas
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_dimension_of_permutation_invariant_maps(d):
-    assert [identities.invariant_dimension(m, d) for m in range(1, 6)] == [
-        d,
-        2 * d,
-        2 * d,
-        2 * d,
-        2 * d,
-    ]
+    result = [identities.invariant_dimension(m, d) for m in range(1, 6)]
+    assert result == [d, 2 * d, 2 * d, 2 * d, 2 * d]
 
 
 def test_norms_of_a_matrix_from_its_rows():

@@ -54,10 +54,8 @@ def test_the_compiled_loop_ranks_as_the_plain_class(packed, model):
     np.testing.assert_allclose(compiled.measured, plain.measured, rtol=1e-12)
     np.testing.assert_allclose(compiled.ranker, plain.ranker, rtol=1e-12)
     assert compiled.ranker.mean() > 0.95 and not compiled.updated.any()
-    assert (
-        play(stream, rounds, again, measures=("err",)).measured.tobytes()
-        == compiled.measured.tobytes()
-    )
+    result = play(stream, rounds, again, measures=("err",)).measured.tobytes()
+    assert result == compiled.measured.tobytes()
 
 
 @pytest.mark.parametrize("copies", [1, 3])

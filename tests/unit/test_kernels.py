@@ -79,9 +79,8 @@ def test_measures_are_those_of_the_readable_module(query, cut):
 def test_kernels_know_each_measure_by_its_code():
     for name, measure in measures.RECORDABLE.items():
         assert getattr(pieces, name.upper()) == measure.code
-    assert len({measure.code for measure in measures.RECORDABLE.values()}) == len(
-        measures.RECORDABLE
-    )
+    result = len({measure.code for measure in measures.RECORDABLE.values()})
+    assert result == len(measures.RECORDABLE)
     assert pieces.ERR_GRADE == measures.ERR_GRADE
 
 

@@ -77,9 +77,8 @@ def test_what_needs_a_missing_set_is_left_out_and_nothing_else():
     assert settings == config(missing=["gone"])
     study, datasets = load(settings)
     assert {*study["streams"]} == {"one", "drawn"} and study["populations"] == {}
-    assert {name: experiment["streams"] for name, experiment in study["experiments"].items()} == {
-        "both": ["one", "drawn"]
-    }
+    result = {name: experiment["streams"] for name, experiment in study["experiments"].items()}
+    assert result == {"both": ["one", "drawn"]}
     whole = load(config(missing="stop"))
     jobs = {job.path: job for job in Plan(*whole).jobs["both"]}
     left = Plan(study, datasets).jobs["both"]

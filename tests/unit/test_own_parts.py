@@ -114,9 +114,8 @@ def test_figures_and_tables_are_planned_and_their_code_is_known():
     assert plan.figures["figure-mine"].experiments == plan.tables["mine"].experiments == ["all"]
     assert plan.files(plan.tables["mine"]) == plan.run_files("all")
     assert OWN in plan.modules("all") and OWN in plan.tables["mine"].shown.modules
-    assert {f"{OWN}:{name}" for name in ("FIGURE", "TABLE", "first")} <= {
-        *studies.own_names(plan.study, {})
-    }
+    result = {f"{OWN}:{name}" for name in ("FIGURE", "TABLE", "first")}
+    assert result <= {*studies.own_names(plan.study, {})}
 
 
 @pytest.mark.parametrize(

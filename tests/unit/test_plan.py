@@ -34,9 +34,8 @@ def test_two_studies_may_have_own_data_with_one_id():
     for name in ("one", "two"):
         _, datasets = load(small(study=name, datasets={"mine": own}))
         tables += tables_of(datasets, "mine")
-        assert tables_of(datasets, "ohsumed", ["f1-train"]) == [
-            "results/data/tables/ohsumed/f1-train.parquet"
-        ]
+        result = tables_of(datasets, "ohsumed", ["f1-train"])
+        assert result == ["results/data/tables/ohsumed/f1-train.parquet"]
     assert tables == [
         "results/data/tables/mine@one/all.parquet",
         "results/data/tables/mine@two/all.parquet",
@@ -290,11 +289,8 @@ def test_a_job_at_the_top_has_its_readings():
         "schedule": "aistats16", "mismatch": 1, "radius": 1.0, "judge": "kl",
     }  # fmt: skip
     details = plan.details("top")
-    assert (details["kind"], details["readings"]["judge"], details["readings"]["mismatch"]) == (
-        "top",
-        "kl",
-        1,
-    )
+    result = (details["kind"], details["readings"]["judge"], details["readings"]["mismatch"])
+    assert result == ("top", "kl", 1)
     assert plan.details("all")["kind"] == "perceptron"
     assert "judge" not in plan.details("all")["readings"]
 

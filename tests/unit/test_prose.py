@@ -113,9 +113,8 @@ def test_a_mark_says_where_a_number_is_from(document):
         (2, "3", "3"),
         (3, "2", "2"),
     ]
-    assert [(one.printed, one.expected) for one in prose.numbers(document(text))][5:] == [
-        ("holds", "fails")
-    ]
+    result = [(one.printed, one.expected) for one in prose.numbers(document(text))][5:]
+    assert result == [("holds", "fails")]
 
 
 def test_half_of_an_interval_and_all_other_rows(document):

@@ -111,9 +111,8 @@ def test_the_final_of_a_further_measure_is_of_the_runs_that_tables_show(traces):
     for learner, rate in {"slam": "0.1", "slam-ap": "1.0"}.items():
         assert set(values.loc[learner, "setting"]) == {rate}
         ap = OUTCOMES[float(rate)][1]
-        assert values.loc[learner, "value"].tolist() == pytest.approx(
-            2 * ap + 0.02 * np.arange(SEEDS)
-        )
+        result = values.loc[learner, "value"].tolist()
+        assert result == pytest.approx(2 * ap + 0.02 * np.arange(SEEDS))
     at_the_top = final(played(traces, "asking"), "err")  # where NDCG@10 chooses all rates
     assert set(at_the_top["setting"]) == {"0.1"}
 
@@ -184,6 +183,5 @@ def test_the_table_of_the_top_has_them_last(traces):
     )
     row = table[(table["experiment"] == "asking") & (table["learner"] == "slam")].iloc[0]
     assert row["rate"] == "0.1"
-    assert tuple(row[["err", "err_low", "err_high"]]) == pytest.approx(
-        t_interval(0.2 + 0.02 * np.arange(SEEDS))[:3]
-    )
+    result = tuple(row[["err", "err_low", "err_high"]])
+    assert result == pytest.approx(t_interval(0.2 + 0.02 * np.arange(SEEDS))[:3])

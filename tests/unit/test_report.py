@@ -168,10 +168,8 @@ def test_the_table_of_finals(frame):
 
 
 def test_differences_are_to_the_listnet_of_the_same_experiment_and_stream(frame):
-    others = [
-        frame.assign(experiment="b", **{"ndcg@10": 0.3}),
-        frame.assign(stream="sim", **{"ndcg@10": 0.2}),
-    ]
+    others = [frame.assign(experiment="b", **{"ndcg@10": 0.3})]
+    others += [frame.assign(stream="sim", **{"ndcg@10": 0.2})]
     table = perceptron.finals_table(gathered(*others, frame), DETAILS | {"b": DETAILS["all"]})
     for where in ({"experiment": "b"}, {"stream": "sim"}):
         assert row(table, learner="slam", tuning="paper", **where)["difference"] == 0
@@ -343,10 +341,8 @@ def test_each_figure_shows_its_streams_and_learners(many):
 def test_failed_runs_are_not_drawn(many):
     many.loc[(many["seed"] == 1) & (many["learner"] == "listnet"), "failed_in"] = 31
     shown = perceptron.curves(many, DETAILS, "ndcg@10", separable=False)
-    assert shown.groupby("learner")["n"].unique().map(list).to_dict() == {
-        "listnet": [2],
-        "slam": [3],
-    }
+    result = shown.groupby("learner")["n"].unique().map(list).to_dict()
+    assert result == {"listnet": [2], "slam": [3]}
 
 
 def test_the_csv_is_what_is_drawn(many, tmp_path):

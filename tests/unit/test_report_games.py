@@ -159,11 +159,8 @@ def test_the_largest_slope_of_each_learner_is_observed_in_a_cell(frame):
         ["measure", "grades", "m", "k"]
     )
     assert len(seen) == 2 * 3
-    assert seen.loc[("auc", 2, 3, 2), ["slope", "learner", "stream"]].tolist() == [
-        pytest.approx(1.25),
-        "slow",
-        "g3h",
-    ]
+    result = seen.loc[("auc", 2, 3, 2), ["slope", "learner", "stream"]].tolist()
+    assert result == [pytest.approx(1.25), "slow", "g3h"]
     fast = seen.loc[("auc", 2, 3, 3)]
     assert fast[["slope", "learner", "horizon"]].tolist() == [pytest.approx(0.75), "fast", 1000]
     assert fast["regret"] == pytest.approx(2 * 9 * 1000**0.75)
@@ -183,10 +180,8 @@ def test_figures_are_drawn_of_their_frames(frame, tmp_path, name, along, count):
     making.make(shown, tmp_path / name, frame, DETAILS)
     held = pd.read_csv(tmp_path / f"{name}.csv")
     drawn = called(shown.draw)(making.frame_of(shown, frame, DETAILS))
-    assert (
-        len([axis for axis in drawn.axes if axis.get_visible() and axis.get_title(loc="left")])
-        == count
-    )
+    result = len([axis for axis in drawn.axes if axis.get_visible() and axis.get_title(loc="left")])
+    assert result == count
     for axis, (_, panel) in zip(drawn.axes, panels.split(held), strict=False):
         curves = {tuple(np.round(np.asarray(line.get_ydata(), float), 6)) for line in axis.lines}
         for _, rows in panel.groupby("learner"):

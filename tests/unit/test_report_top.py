@@ -193,10 +193,8 @@ def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
 
 def test_a_figure_or_table_reads_the_runs_of_its_experiments_and_for_regret_comparators():
     plan = planned()
-    assert {shown.name for _, shown in families.shown() if shown.reads == "regret"} == {
-        "regret",
-        "figure-top-regret",
-    }
+    result = {shown.name for _, shown in families.shown() if shown.reads == "regret"}
+    assert result == {"regret", "figure-top-regret"}
     for target in (*plan.figures.values(), *plan.tables.values()):
         if target.shown.reads in ("traces", "regret"):
             runs = [file for name in target.experiments for file in plan.run_files(name)]
@@ -478,9 +476,8 @@ def test_points_against_k_are_the_rows(study):
     # others show their own ranking
     assert set(frame.loc[frame["ranking"] == "own", "kind"]) == {"rtop"}
     places = frame.dropna(subset="place").set_index("learner")["place"].to_dict()
-    assert " ".join(f"{one}:{k}" for one, k in places.items()) == (
-        "squared:1 squared-5:5 ranksvm:2 smooth:1 full:all"
-    )
+    result = " ".join(f"{one}:{k}" for one, k in places.items())
+    assert result == "squared:1 squared-5:5 ranksvm:2 smooth:1 full:all"
     for axis, panel in panels_of(frame, drawing.against_k):
         labels = [text.get_text() for text in axis.get_xticklabels()]
         assert labels == ["1", "2", "5", "all"]
@@ -522,9 +519,8 @@ def test_regrets_are_the_rows_with_slopes_beside(study):
     assert three(one, "slope") == pytest.approx((0.6, 0.6, 0.6))
     assert one["gap"] == 0.5
     for axis, panel in panels_of(frame, drawing.regrets):
-        assert [text.get_text() for text in axis.texts].count("0.60 [0.60, 0.60]") == assert_drawn(
-            axis, panel
-        )
+        result = [text.get_text() for text in axis.texts].count("0.60 [0.60, 0.60]")
+        assert result == assert_drawn(axis, panel)
         references = [one for one in lines(axis, marker=False) if one.get_linewidth() < 0.7]
         slopes = [
             np.diff(np.log(one.get_ydata()))[0] / np.diff(np.log(one.get_xdata()))[0]
@@ -608,10 +604,8 @@ def test_an_objective_has_one_colour_and_full_feedback_is_dashed(study):
 
 def test_one_title_is_one_look_and_two_learners_of_one_title_are_told_apart():
     def legend(*learners):
-        titles = {
-            "streams": {"a": "A", "b": "B"},
-            "learners": {one: "Title" for _, one, _ in learners},
-        }
+        titles = {"streams": {"a": "A", "b": "B"}}
+        titles |= {"learners": {one: "Title" for _, one, _ in learners}}
         runs = product(learners, range(2))
         parts = [
             trace(kind, seed, 0.5, learner=name, stream=stream)

@@ -97,10 +97,8 @@ def test_no_bound_is_claimed():
 
 def test_what_is_made_of_what_was_seen_in_words():
     settings = {"objective": "squared", "mismatch": 1.0, "exploration": "slot"}
-    assert [way("seen", settings | {"floor": floor}) for floor in (1.0, 0.0)] == [
-        "as seen",
-        "control variate",
-    ]
+    result = [way("seen", settings | {"floor": floor}) for floor in (1.0, 0.0)]
+    assert result == ["as seen", "control variate"]
     pairs = settings | {"floor": 0.0, "objective": "logistic"}
     assert way("seen", pairs | {"exploration": "constant"}) == "unbiased"
     assert way("seen", pairs) == "unbiased but for unseen pairs"
@@ -167,9 +165,8 @@ def test_the_table_compares_each_with_the_unbiased_estimate_and_with_every_grade
     assert table.loc["explored", "explored"] == pytest.approx(0.1)
     # after round 10, the last that is kept before the last tenth
     late = (100 * 0.6 - 10 * 0.3) / 90
-    assert table.loc["seen-1", ["own", "late", "own_late"]].tolist() == pytest.approx(
-        [0.6, late, 0.6]
-    )
+    result = table.loc["seen-1", ["own", "late", "own_late"]].tolist()
+    assert result == pytest.approx([0.6, late, 0.6])
     assert table.loc["listnet", "to_full"] != table.loc["listnet", "to_full"]
     assert table.loc["random", ["k", "loss"]].isna().all()
 

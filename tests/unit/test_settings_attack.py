@@ -174,9 +174,8 @@ def test_words_that_the_versions_of_yaml_read_otherwise_are_refused_with_both_me
     with pytest.raises(SettingError, match=re.escape(said)):
         schema.parsed(f"a:\n  - {{b: {word}}}\n", "a")
     for meaning in (older, newer):  # as the message writes it, it is accepted
-        assert schema.parsed(f"a: {meaning}\n", "a") == {
-            "a": json.loads(meaning.replace(".0e", "e"))
-        }
+        result = schema.parsed(f"a: {meaning}\n", "a")
+        assert result == {"a": json.loads(meaning.replace(".0e", "e"))}
 
 
 @settings(max_examples=500)

@@ -65,12 +65,8 @@ def test_jobs_read_what_was_planned(path):
     claims = settings.claims(*settings.claims_files(plan.study))
     settled.save(SETTLED, settled.content(given, plan, claims))
     made = settled.read(SETTLED)
-    assert (made.given, made.study, made.claims, made.draws) == (
-        given,
-        plan.study,
-        claims,
-        plan.draws,
-    )
+    result = (made.given, made.study, made.claims, made.draws)
+    assert result == (given, plan.study, claims, plan.draws)
     assert made.datasets == plan.datasets and made.plan.made == plan.made
     for name in plan.jobs:
         alone = made.plan_of(name)  # though others draw what it reads
@@ -202,6 +198,5 @@ def test_a_setting_redoes_the_jobs_that_depend_on_it_and_no_other(keys, value, r
     entry = reduce(getitem, keys[:-1], given)
     entry[keys[-1]] = value
     after = digests(given)
-    assert {name for name in before if after.get(name) != before[name]} == {
-        name for name in before if re.fullmatch(redone, name)
-    }
+    result = {name for name in before if after.get(name) != before[name]}
+    assert result == {name for name in before if re.fullmatch(redone, name)}

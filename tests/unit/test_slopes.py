@@ -57,12 +57,8 @@ def test_the_slope_is_that_of_the_mean_regret_of_all_seeds():
         "[slope, slope_low, slope_high, slopes, nonpositive, from, to]"
     )
     assert columns["slope"] == slopes.slope([10, 100, 1000], regret.mean(axis=1), 3)
-    assert (columns["slopes"], columns["nonpositive"], columns["from"], columns["to"]) == (
-        3,
-        0,
-        10,
-        1000,
-    )
+    result = (columns["slopes"], columns["nonpositive"], columns["from"], columns["to"])
+    assert result == (3, 0, 10, 1000)
 
 
 def test_where_the_mean_regret_is_not_above_0_there_is_no_slope():
@@ -150,9 +146,8 @@ def test_every_seed_has_a_pseudo_value_or_the_reason_why_not():
     assert np.isnan(long[2])
     assert found.loc["behind", "value"].isna().all()
     assert set(found.loc["long", "why"]) == {""}
-    assert set(found.loc["behind", "why"]) == {
-        "no slope: the mean regret of behind on a is not above 0 at round 100"
-    }
+    result = set(found.loc["behind", "why"])
+    assert result == {"no slope: the mean regret of behind on a is not above 0 at round 100"}
 
 
 def test_slopes_over_rounds_begin_at_a_hundredth_of_each_horizon():

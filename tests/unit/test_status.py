@@ -79,10 +79,8 @@ def test_a_run_that_was_killed(root):
         "{rule: run, to do: 2, jobs: 2, seconds: 5.0, longest: 3.0, memory: 100}"
     )
     assert rules["figure"]["to do"] == 1
-    assert [(row["learner"], row["jobs"], row["memory"]) for row in found.learners] == [
-        ("squared", 1, 0),
-        ("kl", 1, 100),
-    ]
+    result = [(row["learner"], row["jobs"], row["memory"]) for row in found.learners]
+    assert result == [("squared", 1, 0), ("kl", 1, 100)]
     with open(root / ".snakemake/scant/s.jsonl", "a") as file:
         file.write('{"event": "job_in')  # killed while it wrote
     assert describe(status(root / "results/s", root)) == describe(found)
@@ -97,11 +95,8 @@ def test_jobs_that_play_several_learners_are_no_learners(root):
         f"{json.dumps(game)}\n{json.dumps(weights)}\n"
     )
     found = status(root / "results/s", root)
-    assert {row["rule"]: row["jobs"] for row in found.rules} == {
-        "run": 3,
-        "figure": 1,
-        "best_weights": 1,
-    }
+    result = {row["rule"]: row["jobs"] for row in found.rules}
+    assert result == {"run": 3, "figure": 1, "best_weights": 1}
     assert [(row["learner"], row["jobs"]) for row in found.learners] == [("squared", 1), ("kl", 1)]
 
 
@@ -200,10 +195,8 @@ def test_a_benchmark_that_was_cut_short_is_left_out(root):
     path = root / "results/s/benchmarks/run/a.jsonl"
     right, cut = status(root / "results/s", root), path.read_text()[:-20]
     path.write_text(f"{path.read_text()}{cut}\n")
-    assert (
-        statuses.describe(status(root / "results/s", root)).splitlines()[2:]
-        == describe(right).splitlines()[2:]
-    )
+    result = statuses.describe(status(root / "results/s", root)).splitlines()[2:]
+    assert result == describe(right).splitlines()[2:]
     (root / "results/s/benchmarks/run/.a.jsonl.x.jsonl").write_text(path.read_text())
     assert status(root / "results/s", root).rules == right.rules
 

@@ -51,9 +51,8 @@ def test_the_bound_of_coin_betting_is_the_wealth_of_heads_alone():
         steps.take(weights, np.array([-1.0]))
     wealth = 1 + steps.reward
     norm = 4 * wealth  # so large that x ||u|| - F(x) grows up to x = T
-    assert bounds.coin_regret(norm, rounds, 1.0) == pytest.approx(
-        1 + rounds * norm - wealth, rel=1e-6
-    )
+    result = bounds.coin_regret(norm, rounds, 1.0)
+    assert result == pytest.approx(1 + rounds * norm - wealth, rel=1e-06)
     # against 0 no more than the first wealth is lost
     assert bounds.coin_regret(0.0, rounds, 1.0) <= 1
 
@@ -167,16 +166,10 @@ def test_a_claim_that_names_no_steps_is_about_none():
         "plain": {"kind": "slam"}
     }
     whole = {"learners": learners}
-    assert [chosen(whole, "learners", name, {"kind": "slam"}) for name in learners] == [
-        True,
-        False,
-        True,
-    ]
-    assert [chosen(whole, "learners", name, {"steps": "dog"}) for name in learners] == [
-        False,
-        True,
-        False,
-    ]
+    result = [chosen(whole, "learners", name, {"kind": "slam"}) for name in learners]
+    assert result == [True, False, True]
+    result = [chosen(whole, "learners", name, {"steps": "dog"}) for name in learners]
+    assert result == [False, True, False]
 
 
 # --- frames

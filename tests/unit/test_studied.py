@@ -49,21 +49,16 @@ def test_frames_are_those_of_the_files(folder):
     results = scant.results(folder)
     assert results.claims.loc["c", "verdict"] == "holds" and results.manifest["study"] == "s"
     assert results.finals.equals(pd.DataFrame({"learner": ["slam"], "mean": [0.5]}))
-    assert (results.tables, results.figures, results.experiments) == (
-        ["finals"],
-        ["figure-2.1"],
-        ["e"],
-    )
+    result = (results.tables, results.figures, results.experiments)
+    assert result == (["finals"], ["figure-2.1"], ["e"])
     assert results.figure("figure-2.1")["mean"].tolist() == [0.5]
     assert results.readings["claim"].tolist() == ["c"]
 
 
 def test_runs_of_an_experiment_can_be_told_apart(folder):
     results = scant.results(folder)
-    assert results.runs("e").groupby("learner")["ndcg@10"].sum().to_dict() == {
-        "slam": 1.5,
-        "listnet": 1.5,
-    }
+    result = results.runs("e").groupby("learner")["ndcg@10"].sum().to_dict()
+    assert result == {"slam": 1.5, "listnet": 1.5}
     rows = results.runs("e", stream="a", learner="slam")
     assert rows["seed"].tolist() == [0, 1] and set(rows["stream"]) == {"a"}
     assert set(rows["experiment"]) == {"e"}

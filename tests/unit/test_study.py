@@ -130,9 +130,8 @@ def test_what_is_set_stays_and_what_was_given_is_not_changed():
     study, _ = load(given)
     assert given == before
     assert (study["seed"], study["data"]["mirror"]) == (0, "/there")
-    assert {"tuning": "paper", "tuning_seeds": 0, "rounds": 7}.items() <= study["experiments"][
-        "all"
-    ].items()
+    result = {"tuning": "paper", "tuning_seeds": 0, "rounds": 7}.items()
+    assert result <= study["experiments"]["all"].items()
     study["data"]["mirror"] = study["streams"]["sim"]["settings"]["queries"] = 1
     study["tables_of"].append("letter")
     study["experiments"]["all"]["learners"].append("more")
@@ -242,18 +241,15 @@ def test_generators_have_the_settings_that_the_schema_says():
     built_in = allowed.pop("^[^:]*$")
     assert built_in["additionalProperties"] is False
     assert {name: set(rule["propertyNames"]["enum"]) for name, rule in allowed.items()} == made
-    assert {name: rule["required"] for name, rule in allowed.items() if "required" in rule} == {
-        "adversary": ["ratio"]
-    }
+    result = {name: rule["required"] for name, rule in allowed.items() if "required" in rule}
+    assert result == {"adversary": ["ratio"]}
     assert set(built_in["properties"]) == set().union(*made.values())
     assert set(SEPARABLE) <= set(simulated.GENERATORS)
 
 
 def test_retrieval_has_the_settings_that_the_schema_says():
-    assert set(STREAM["retrieval"]["properties"]) == parameters(simulated.retrieval) - {
-        "x",
-        "labels",
-    }
+    result = set(STREAM["retrieval"]["properties"])
+    assert result == parameters(simulated.retrieval) - {"x", "labels"}
 
 
 def test_games_have_the_settings_that_the_schema_says():
@@ -267,17 +263,14 @@ def test_games_have_the_settings_that_the_schema_says():
 def test_logs_have_the_settings_that_the_schema_says():
     log = SCHEMA["$defs"]["log"]["properties"]
     assert log["campaign"]["enum"] == list(campaigns.CAMPAIGNS)
-    assert set(log["settings"]["properties"]) == {
-        field.name for field in fields(campaigns.Settings)
-    }
+    result = set(log["settings"]["properties"])
+    assert result == {field.name for field in fields(campaigns.Settings)}
     assert log["settings"]["properties"]["shape"]["enum"] == list(campaigns.SHAPES)
     shown = families.family("ads").shown
-    assert {source for one in shown if one.reads == "traces" for source in one.sources} <= {
-        *SETTINGS_BY_ORIGIN
-    }
-    assert {source for one in shown if one.reads == "logs" for source in one.sources} == {
-        *SETTINGS_BY_ORIGIN
-    }
+    result = {source for one in shown if one.reads == "traces" for source in one.sources}
+    assert result <= {*SETTINGS_BY_ORIGIN}
+    result = {source for one in shown if one.reads == "logs" for source in one.sources}
+    assert result == {*SETTINGS_BY_ORIGIN}
 
 
 def rule(kind, name) -> dict:
@@ -286,9 +279,8 @@ def rule(kind, name) -> dict:
 
 
 def test_readings_of_ads_are_those_of_the_scorers():
-    assert {*scorers.READINGS, "regularisation", "options", "passes"} == {
-        one.name for one in fields(scorers.Settings)
-    }
+    result = {*scorers.READINGS, "regularisation", "options", "passes"}
+    assert result == {one.name for one in fields(scorers.Settings)}
     assert {*scorers.READINGS} <= {one.name for one in families.family("ads").settings}
 
 

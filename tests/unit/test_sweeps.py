@@ -145,10 +145,8 @@ def test_streams_and_learners_stand_in_only_where_they_differ():
 
 def test_the_scale_of_features_is_that_of_the_data_set_unless_the_stream_says_it():
     study = load(swept("real", {"features": ["query-minmax", "as-is"]}))
-    assert [study["experiments"][name]["streams"] for name in made(study, "real")] == [
-        ["real", "digits+features-query-minmax"],
-        ["real+features-as-is", "digits"],
-    ]
+    result = [study["experiments"][name]["streams"] for name in made(study, "real")]
+    assert result == [["real", "digits+features-query-minmax"], ["real+features-as-is", "digits"]]
 
 
 def test_no_combination_is_made_twice():

@@ -184,10 +184,8 @@ def test_a_job_over_its_memory(finished, trouble, says):
     print(printed)
     assert says in printed
     runs = finished.folder / "results/tiny" / FOLDER
-    assert {path.parent.name for path in runs.glob("*/seed-0-1.parquet")} == {
-        "slam-ndcg@10",
-        "listnet",
-    }
+    result = {path.parent.name for path in runs.glob("*/seed-0-1.parquet")}
+    assert result == {"slam-ndcg@10", "listnet"}
     told = scant(finished, "status", "results/tiny")
     print(told)
     # One for each reading, in the order in which Snakemake came to them.

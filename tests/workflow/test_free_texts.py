@@ -247,9 +247,8 @@ def test_commands_print_and_write_them(project, written, tmp_path, monkeypatch, 
         assert capsys.readouterr().out.replace("\n", "").isprintable(), arguments
     with zipfile.ZipFile(tmp_path / "texts.zip") as archive:
         crate = json.loads(archive.read("ro-crate-metadata.json"))
-    assert {claim["source"]["title"] for claim in claims.values()} <= {
-        entity.get("name") for entity in crate["@graph"]
-    }
+    result = {claim["source"]["title"] for claim in claims.values()}
+    assert result <= {entity.get("name") for entity in crate["@graph"]}
     described = json.loads((tmp_path / "own.json").read_text())
     assert described["license"] == own["terms"]
     assert described["description"].startswith(own["title"])

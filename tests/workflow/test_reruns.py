@@ -115,10 +115,8 @@ def kill_when(project, ready):
             time.sleep(0.02)
         assert ready() and process.poll() is None, "the study ended before it could be killed"
     finally:
-        family = [
-            psutil.Process(process.pid),
-            *psutil.Process(process.pid).children(recursive=True),
-        ]
+        family = [psutil.Process(process.pid)]
+        family += [*psutil.Process(process.pid).children(recursive=True)]
         os.killpg(process.pid, signal.SIGKILL)
         for member in family:  # those of a group of their own
             with suppress(psutil.NoSuchProcess):
