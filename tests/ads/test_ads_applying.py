@@ -188,20 +188,14 @@ def test_forged_numbers_are_refused(kind, policies, tmp_path):
         return sa.Policy.load(tmp_path / "x")
 
     for name, values in arrays.items():
-        for wrong in (
-            np.append(values, values[:1]),
-            values[1:],
-            np.where(values == values, values + 10**6, 0),
-        ):
+        wrongs = (np.append(values, values[:1]), values[1:])
+        wrongs += (np.where(values == values, values + 10**6, 0),)
+        for wrong in wrongs:
             with suppress(DataError):
                 assert {*forged(**{name: wrong}).predict(frame(20)[CONTEXTS])} <= {*"abc"}
-    for key, value in (
-        ("actions", ["a", "a", "b"]),
-        ("untrained", ["z"]),
-        ("settings", {"kind": "os:system"}),
-        ("version", 2),
-        ("threshold", "x"),
-    ):
+    cases = (("actions", ["a", "a", "b"]), ("untrained", ["z"]))
+    cases += (("settings", {"kind": "os:system"}), ("version", 2), ("threshold", "x"))
+    for key, value in cases:
         with pytest.raises(DataError, match="not a saved policy"):
             forged(**{key: value})
 

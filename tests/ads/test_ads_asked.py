@@ -41,12 +41,8 @@ def made(tmp_path_factory):
         (folder / name).parent.mkdir(exist_ok=True)
         frame(seed=seed).to_parquet(folder / f"{name}.parquet", index=False)
     train = sa.Log.read(folder / "train.parquet")
-    for name, epsilon in (
-        ("mon/ranker", 0.0),
-        ("tue/ranker", 0.5),
-        ("logistic", 0.3),
-        ("uniform", 0.0),
-    ):
+    cases = (("mon/ranker", 0.0), ("tue/ranker", 0.5), ("logistic", 0.3), ("uniform", 0.0))
+    for name, epsilon in cases:
         (folder / name).parent.mkdir(exist_ok=True)
         sa.fit(train, "logistic", epsilon=epsilon, **QUICK).save(folder / f"{name}.arrow")
     return folder

@@ -92,12 +92,8 @@ def chosen(ends, estimates=(0.1, 0.3, 0.2), verdicts=("cannot tell",) * 3):
 
 
 def test_the_choice_is_the_row_with_the_largest_lower_end_and_says_what_it_says():
-    for ends, best in (
-        ((0, 0, 0), "b"),
-        ((0.05, 0, 0.05), "c"),
-        ((0.1, 0.2, 0.15), "b"),
-        ((0.1, 0, 0), "a"),
-    ):
+    cases = (((0, 0, 0), "b"), ((0.05, 0, 0.05), "c"), ((0.1, 0.2, 0.15), "b"), ((0.1, 0, 0), "a"))
+    for ends, best in cases:
         choice = chosen(ends)
         assert choice["policy"] == best and choice["lift_lower"] == max(ends) and choice["of"] == 3
         assert not (choice["better"] or choice["worse"])

@@ -149,12 +149,9 @@ def _runs() -> list[bytes]:
     game = {"kind": "fixed-items", **place, "items": 3, "loss": "sum", "gain": False}
     best = pa.table({"seed": [0], "round": [1], "best": [1.0], "gap": [0.1], "norm": [1.0]})
     made = []
-    for table, metadata in (
-        (rows, about),
-        (rows, game | {"game": {"stream": "g"}}),
-        (rows, about | {"kind": "ads"}),
-        (best, place | {"judge": "kl"}),
-    ):
+    cases = ((rows, about), (rows, game | {"game": {"stream": "g"}}))
+    cases += ((rows, about | {"kind": "ads"}), (best, place | {"judge": "kl"}))
+    for table, metadata in cases:
         files.write_parquet(table, path := FOLDER / "run.parquet", metadata)
         made.append(path.read_bytes())
     return made

@@ -312,11 +312,8 @@ def fuzz_folder(data: bytes) -> None:
 def fuzz_apply(data: bytes) -> None:
     """New visits, for which a policy chooses ads: a whole file with a row for each, or none."""
     with folder_of({"visits": data}) as folder:
-        for name, keep in (
-            ("out.csv", ("more",)),
-            ("out.parquet", ("city", "more")),
-            ("out.csv", ()),
-        ):
+        cases = (("out.csv", ("more",)), ("out.parquet", ("city", "more")), ("out.csv", ()))
+        for name, keep in cases:
             target = folder / name
             try:
                 done = applying.apply(

@@ -228,12 +228,8 @@ def test_where_no_bound_is_known_there_is_none():
     }.items():
         for kind in kinds:
             assert np.isnan(play(Game(stream, loss), kind, generator(0)).bound).all(), (loss, kind)
-    for loss, kind in [
-        ("ndcg", "ftpl"),
-        ("auc-loss", "ftpl"),
-        ("auc-loss", "online-rank"),
-        ("ap", "hedge"),
-    ]:
+    cases = (("ndcg", "ftpl"), ("auc-loss", "ftpl"), ("auc-loss", "online-rank"), ("ap", "hedge"))
+    for loss, kind in cases:
         assert np.isfinite(play(Game(stream, loss), kind, generator(0)).bound).all()
 
 

@@ -67,11 +67,8 @@ def test_a_learner_loses_more_than_on_table_b1(loss):
 
 
 def test_the_width_falls_as_in_the_lower_bounds():
-    for made, exponent in (
-        (cell("ndcg", 3, 2), 1 / 3),
-        (cell("dcg", 3, 2), 1 / 2),
-        (cell("ndcg", 3, 1), 0),
-    ):
+    cases = ((cell("ndcg", 3, 2), 1 / 3), (cell("dcg", 3, 2), 1 / 2), (cell("ndcg", 3, 1), 0))
+    for made, exponent in cases:
         assert hard.width(made, 50, 100) == hard.width(made, 100, 100) == 1
         assert hard.width(made, 80_000, 10) == pytest.approx(8000**-exponent)
 

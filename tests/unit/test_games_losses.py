@@ -53,13 +53,9 @@ def test_a_loss_is_what_its_measure_says(loss, items, seed, grades):
 
 def test_values_are_compact_where_they_fit():
     random = np.random.default_rng(0)
-    for loss, grades, dtype in [
-        ("dcg", 1, np.int8),
-        ("dcg", 7, np.int8),
-        ("dcg", 8, np.float64),
-        ("sum-loss", 100, np.int8),
-        ("sum-loss", 128, np.float64),
-    ]:
+    cases = (("dcg", 1, np.int8), ("dcg", 7, np.int8), ("dcg", 8, np.float64))
+    cases += (("sum-loss", 100, np.int8), ("sum-loss", 128, np.float64))
+    for loss, grades, dtype in cases:
         stream = np.r_[random.integers(0, grades + 1, (5, 4)), np.full((1, 4), grades)]
         game = Game(stream, loss)
         assert game.values.dtype == dtype

@@ -159,13 +159,10 @@ def test_the_record_is_of_the_latest_run_that_had_jobs_to_do(tmp_path):
     path = tmp_path / "s.jsonl"
     for job in (1, 2):
         handler = events.Events(path)
-        for record in (
-            said(LogEvent.WORKFLOW_STARTED),
-            said(LogEvent.RUN_INFO, stats={"total": 1}),
-            said(),
-            said(LogEvent.JOB_INFO, jobid=job, rule_name="run", input=object()),
-            said(LogEvent.JOB_FINISHED, job_id=job),
-        ):
+        records = (said(LogEvent.WORKFLOW_STARTED), said(LogEvent.RUN_INFO, stats={"total": 1}))
+        records += (said(), said(LogEvent.JOB_INFO, jobid=job, rule_name="run", input=object()))
+        records += (said(LogEvent.JOB_FINISHED, job_id=job),)
+        for record in records:
             handler.handle(record)
         killed = events.read(path)
         handler.close()

@@ -106,18 +106,9 @@ def test_ci_can_be_run():
 
 
 def test_make_knows_its_targets():
-    for target in (
-        "study",
-        "data",
-        "streams",
-        "runs",
-        "figures",
-        "tables",
-        "test",
-        "lint",
-        "lock",
-        "clean",
-    ):
+    targets = ("study", "data", "streams", "runs", "figures", "tables", "test", "lint", "lock")
+    targets += ("clean",)
+    for target in targets:
         subprocess.run(
             ["make", "-n", target], cwd=ROOT, check=True, capture_output=True, timeout=60
         )
@@ -129,12 +120,9 @@ def test_make_clean_leaves_references(tmp_path):
         tmp_path / "results/reference/tiny/claims.csv",
         tmp_path / "results/tiny/claims.csv",
     )
-    for path in (
-        kept,
-        gone,
-        tmp_path / "results/.hidden",
-        *(tmp_path / name for name in ("src", "tests", "benchmarks")),
-    ):
+    paths = (kept, gone, tmp_path / "results/.hidden")
+    paths += (*(tmp_path / name for name in ("src", "tests", "benchmarks")),)
+    for path in paths:
         path.mkdir(parents=True)
     for _ in range(2):  # the second time there is nothing but references
         subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True, timeout=60)
