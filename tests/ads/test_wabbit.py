@@ -36,25 +36,15 @@ def event(visit, number, ads=None, **more):
         {"_tag": ad, "i": {"constant": 1, "id": ad}, "j": [{"type": "hot"}]} for ad in ADS
     ]
     order = [place, *(other for other in range(3) if other != place)]
-    made = {
-        "_label_cost": -visit.reward,
-        "_label_probability": visit.propensity,
-        "_label_Action": place + 1,
-        "_labelIndex": place,
-        "o": [{"v": visit.reward, "EventId": f"e{number}", "ActionTaken": False}],
-        "Timestamp": f"2021-02-04T16:31:{number % 60:02}.2460000Z",
-        "Version": "1",
-        "EventId": f"e{number}",
-        "a": [one + 1 for one in order],
-        "c": {
-            "_synthetic": False,
-            "FromUrl": [{"weather": visit.weather}],
-            "User": {"age": visit.age, "vip": visit.vip, "_x": 1},
-            "_multi": ads,
-        },
-        "p": [visit.propensity, *[(1 - visit.propensity) / 2] * 2],
-        "VWState": {"m": "N/A"},
-    }
+    user = {"age": visit.age, "vip": visit.vip, "_x": 1}
+    context = {"_synthetic": False, "FromUrl": [{"weather": visit.weather}], "User": user}
+    made = {"_label_cost": -visit.reward, "_label_probability": visit.propensity}
+    made |= {"_label_Action": place + 1, "_labelIndex": place}
+    made |= {"o": [{"v": visit.reward, "EventId": f"e{number}", "ActionTaken": False}]}
+    made |= {"Timestamp": f"2021-02-04T16:31:{number % 60:02}.2460000Z", "Version": "1"}
+    made |= {"EventId": f"e{number}", "a": [one + 1 for one in order]}
+    made |= {"c": context | {"_multi": ads}, "VWState": {"m": "N/A"}}
+    made |= {"p": [visit.propensity, *[(1 - visit.propensity) / 2] * 2]}
     return {key: value for key, value in (made | more).items() if value is not None}
 
 

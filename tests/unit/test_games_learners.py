@@ -453,11 +453,8 @@ def test_a_learner_of_ones_own(tmp_path, monkeypatch):
         build(game, {"kind": "own_game_learner:Last", "begin": 1}, generator(0))
 
 
-def test_a_learner_of_ones_own_that_declares_its_settings_gets_no_others(tmp_path, monkeypatch):
-    (tmp_path / "declaring_learner.py").write_text(
-        """
+DECLARING = """
 from scant.declare.declarations import Learner, Setting
-
 
 class Declaring(Learner):
     settings = (Setting("start", {"type": "integer"}),)
@@ -465,7 +462,10 @@ class Declaring(Learner):
     def __init__(self, items, rounds, random, **settings):
         self.made = items, rounds, settings
 """
-    )
+
+
+def test_a_learner_of_ones_own_that_declares_its_settings_gets_no_others(tmp_path, monkeypatch):
+    (tmp_path / "declaring_learner.py").write_text(DECLARING)
     monkeypatch.syspath_prepend(tmp_path)
     kind = "declaring_learner:Declaring"
     assert make(kind, facts(3, 2), generator(0), start=1).made == (3, 2, {"start": 1})

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize, minimize_scalar
@@ -17,17 +18,11 @@ from scant.theory import constants, entropy, generalisation, identities, later_b
 from scant.theory.generalisation import Problem, problem
 
 SMOOTH = ("listnet", "smoothdcg", "squared", "kl")
-CASE = Problem(
-    m=7,
-    d=30,
-    ball=3.0,
-    radius=0.5,
-    lipschitz=2.0,
-    lipschitz_l2=1.25,
-    smoothness=1.5,
-    largest_loss=4.0,
-    best_risk=0.3,
-)
+CASE = yaml.safe_load("""
+{m: 7, d: 30, ball: 3.0, radius: 0.5, lipschitz: 2.0, lipschitz_l2: 1.25, smoothness: 1.5,
+ largest_loss: 4.0, best_risk: 0.3}
+""")
+CASE = Problem(**CASE)
 
 
 def value(surrogate, scores, grades, sigma=1.0):

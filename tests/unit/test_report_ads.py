@@ -30,18 +30,10 @@ READINGS = yaml.safe_load(
     undersampled: classifiers, standardise: true, select: 1.0, level: 0.95}"""
 )
 TITLES = {"digits": "Digits", "letter": "Letter", "bank": "Bank 1", "bank-low": "Bank, 0.1 %"}
-DETAILS = {
-    name: {
-        "kind": "ads",
-        "title": f"reading {name}",
-        "baseline": "forest",
-        "seeds": 3,
-        "tuning": "held-out",
-        "readings": READINGS,
-        "titles": {"streams": TITLES, "learners": {one: one.capitalize() for one in KINDS}},
-    }
-    for name in ("plain", "under", "campaigns")
-}
+OF_ADS = {"kind": "ads", "baseline": "forest", "seeds": 3, "tuning": "held-out"}
+OF_ADS |= {"readings": READINGS}
+OF_ADS |= {"titles": {"streams": TITLES, "learners": {one: one.capitalize() for one in KINDS}}}
+DETAILS = {name: OF_ADS | {"title": f"reading {name}"} for name in ("plain", "under", "campaigns")}
 # exact, lower / estimate
 BOUNDS = {"t": (False, 0.8), "betting": (True, 0.7), "clopper-pearson": (True, 0.75)}
 

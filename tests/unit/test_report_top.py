@@ -43,20 +43,14 @@ LEARNERS = {  # id: kind, objective, k
     "ideal": ("ideal", "", 0),
     "own": ("own:Learner", "", 0),
 }
+OF_TOP = yaml.safe_load("""
+{kind: top, tuning: held-out,
+ readings: {source: text, schedule: thesis, mismatch: 10, radius: 2.0, judge: null}}
+""")
+TITLES = {"streams": {"a": "A", "b": "B"}}
+TITLES |= {"learners": {one: one.capitalize() for one in LEARNERS}}
 DETAILS = {
-    name: {
-        "kind": "top",
-        "tuning": "held-out",
-        "title": f"reading {name}",
-        "readings": yaml.safe_load(
-            "{source: text, schedule: thesis, mismatch: 10, radius: 2.0, judge: null}"
-        ),
-        "titles": {
-            "streams": {"a": "A", "b": "B"},
-            "learners": {one: one.capitalize() for one in LEARNERS},
-        },
-    }
-    for name in ("top", "again")
+    name: OF_TOP | {"title": f"reading {name}", "titles": TITLES} for name in ("top", "again")
 }
 # What all runs have in common.
 ALIKE = yaml.safe_load(
@@ -76,28 +70,16 @@ def trace(like, seed, final, setting="1", regret=0.0, **changes):
     kind, objective, k = LEARNERS[like]
     explores, descends = k > 0, objective != ""
     measured = final * ROUNDS / ROUNDS[-1]
-    columns = dict.fromkeys(("ndcg@10", "ndcg", "ap"), measured) | {
-        "learner": like,
-        "seed": seed,
-        "kind": kind,
-        "tuning_seed": seed >= 3,
-        "setting": setting,
-        "rate": float(setting) if setting != "none" else np.nan,
-        "round": ROUNDS,
-        "ranker_ndcg@10": measured + 0.1 * explores,
-        "surrogate_loss": 100.0 * ROUNDS + regret if descends else np.nan,
-        "updates": ROUNDS,
-        "explored": ROUNDS // 10 * explores,
-        "mismatched": ROUNDS // 20 * explores,
-        "clipped": seed,
-        "objective": objective,
-        "judge": objective,
-        "k": k,
-        "gamma": 0.1 * explores,
-        "gamma_decay": explores / 3,
-        "mismatch": 10.0 if explores else 1.0,
-        "way": way(kind, {"mismatch": 1, "objective": objective}),
-    }
+    columns = dict.fromkeys(("ndcg@10", "ndcg", "ap"), measured)
+    columns |= {"learner": like, "seed": seed, "kind": kind, "tuning_seed": seed >= 3}
+    columns |= {"setting": setting, "rate": float(setting) if setting != "none" else np.nan}
+    columns |= {"round": ROUNDS, "updates": ROUNDS, "clipped": seed, "k": k}
+    columns |= {"ranker_ndcg@10": measured + 0.1 * explores, "objective": objective}
+    columns |= {"surrogate_loss": 100.0 * ROUNDS + regret if descends else np.nan}
+    columns |= {"explored": ROUNDS // 10 * explores, "mismatched": ROUNDS // 20 * explores}
+    columns |= {"gamma": 0.1 * explores, "gamma_decay": explores / 3, "judge": objective}
+    columns |= {"mismatch": 10.0 if explores else 1.0}
+    columns |= {"way": way(kind, {"mismatch": 1, "objective": objective})}
     of_kind = DESCENDING if descends else STILL | {"sign": "", "iterate": ""}
     return pd.DataFrame(ALIKE | columns | of_kind | changes)
 

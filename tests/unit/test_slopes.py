@@ -111,20 +111,13 @@ def test_pseudo_values_have_the_slope_as_their_mean_and_move_it_to_first_order()
 
 
 def rows(**regret_by_learner) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {
-                "stream": "a",
-                "learner": learner,
-                "seed": seed,
-                "round": 10 ** (at + 1),
-                "regret": value,
-            }
-            for learner, seeds in regret_by_learner.items()
-            for seed, values in enumerate(seeds)
-            for at, value in enumerate(values)
-        ]
-    )
+    rows = [
+        ("a", learner, seed, 10 ** (at + 1), value)
+        for learner, seeds in regret_by_learner.items()
+        for seed, values in enumerate(seeds)
+        for at, value in enumerate(values)
+    ]
+    return pd.DataFrame(rows, columns=["stream", "learner", "seed", "round", "regret"])
 
 
 def test_every_seed_has_a_pseudo_value_or_the_reason_why_not():
