@@ -12,6 +12,11 @@ from scant.verdict.readings import COLUMNS
 
 SHOWN = {shown.name: shown for _, shown in families.shown()}  # all figures and tables
 SETTLED = "settled.json"
+# of what a page shows besides results
+LISTS = ("studied", "left_out", "sources", "datasets", "timings")
+MAPPINGS = ("captions", "headings", "titles", "experiments", "compared", "links", "boards")
+MAPPINGS += ("shows", "environment", "commands")
+EMPTY = {name: [] for name in LISTS} | {name: {} for name in MAPPINGS} | {"citation": ""}
 MADE = {  # below the results of the study, by rule: the first file, or the folder, of the ids
     "make_stream": "streams/{}.arrow", "simulate": "streams/{}", "campaign": "campaigns/{}.json",
     "make_log": "bandit/{}", "run": "runs/{}.parquet", "best_weights": "comparators/{}.parquet",

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import yaml
+from toys import EMPTY
 
 from scant.finished import leaderboard
 from scant.page import boards
@@ -116,11 +117,8 @@ def file(tmp_path_factory) -> Path:
     (folder / "tables" / "finals.csv").write_text("\n".join([head, *rows, ""]))
     ranked = {"e": [told(final(measure), "first") for measure in ("NDCG@10", "AP")]}
     ranked |= {"f": [told(final("regret").query("stream == 'Three'"), "second")]}
-    about = {"boards": ranked} | {
-        "citation": "x" * 300,
-        "environment": {"Python": "3"},
-        "commands": {"A figure": "snakemake " + "x" * 300},
-    }
+    about = EMPTY | {"boards": ranked, "citation": "x" * 300, "environment": {"Python": "3"}}
+    about |= {"commands": {"A figure": "snakemake " + "x" * 300}}
     pages.make({"study": "small"}, folder, folder / "report.html", claims(), about, cells())
     return folder / "report.html"
 
@@ -459,7 +457,9 @@ def test_a_question_has_its_figure_as_a_picture_that_leads_to_it(browser, file, 
     for path in (tmp_path / "study/figures").iterdir():
         path.rename(path.with_name(path.name.replace("figure-1", "figure-2.2")))
     asked = claims()[0] | {"id": "perceptron-slam-competitive", "verdict": "undecided"}
-    pages.make({"study": "told"}, tmp_path / "study", tmp_path / "study/report.html", [asked], {})
+    pages.make(
+        {"study": "told"}, tmp_path / "study", tmp_path / "study/report.html", [asked], EMPTY
+    )
     with browser.new_context(viewport=viewport) as context:
         tab = context.new_page()
         tab.goto((tmp_path / "study/report.html").as_uri())

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import yaml
 from rows import entries
+from toys import EMPTY
 
 from scant.errors import DataError, SettingError
 from scant.page import about, page
@@ -24,15 +25,6 @@ from scant.study import settings
 
 NASTY = '<script>alert("1")</script> & <b onclick=x>'
 FETCHING = {"src", "srcset", "poster", "action", "formaction", "data", "background", "ping"}
-LISTS = ("studied", "left_out", "sources", "datasets", "timings")
-MAPPINGS = ("captions", "headings", "titles", "experiments", "compared", "links", "boards")
-MAPPINGS += ("shows", "environment", "commands")
-EMPTY = {  # of what the page shows besides results
-    **{name: [] for name in ("studied", "left_out", "sources", "datasets", "timings")},
-    **{name: {} for name in ("captions", "headings", "titles", "experiments", "compared", "links")},
-    **{name: {} for name in ("boards", "shows", "environment", "commands")},
-    "citation": "",
-}
 
 
 class Page(HTMLParser):
