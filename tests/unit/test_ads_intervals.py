@@ -70,12 +70,8 @@ def test_many_values_are_binned_from_below_and_above_with_their_mean(zeros):
     exact = Terms(value, np.array(stages), 4.0)
     assert count.tolist() == exact.total.tolist() or zeros
     if not zeros:  # all distinct, so that presence is a count
-        for bound in (betting, intervals.betting_sequence):
-            (low, high), (lowest, highest) = (
-                interval(bound, exact, 0.9),
-                interval(bound, terms, 0.9),
-            )
-            assert low * 0.995 < lowest <= low + 1e-9 and high - 1e-9 <= highest < high * 1.005
+        (low, high), (lowest, highest) = (interval(betting, one, 0.9) for one in (exact, terms))
+        assert low * 0.995 < lowest <= low + 1e-9 and high - 1e-9 <= highest < high * 1.005
 
 
 def test_terms_outside_the_support_are_refused():
