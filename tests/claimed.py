@@ -52,9 +52,7 @@ def planned(config: dict) -> Plan:
 
 
 def played(config: dict, regrets=REGRETS) -> dict:
-    """Traces of every experiment on fixed items; those of the second have the first's regrets
-    negated.
-    """
+    """Traces of every experiment on fixed items; the second has the first's regrets negated."""
     plan, found = planned(config), {}
     for name, experiment in plan.study["experiments"].items():
         rows = []
@@ -75,9 +73,7 @@ def played(config: dict, regrets=REGRETS) -> dict:
 
 
 def changed(where: str, change) -> dict:
-    """The traces of GAMES; `change` is what the values of some rows of the first experiment are
-    multiplied by.
-    """
+    """The traces of GAMES; `change` multiplies the values of some rows of the first experiment."""
     traces = played(GAMES)
     frame, details = traces["first"]
     there = frame.eval(where)

@@ -1,6 +1,4 @@
-"""What tests share: one profile of Hypothesis, streams made of queries, figures that are closed,
-and a browser.
-"""
+"""What tests share: a profile of Hypothesis, streams of queries, closed figures, a browser."""
 
 import os
 import shutil
@@ -12,15 +10,8 @@ import pytest
 
 from scant.data import stream
 
-OPTIONS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
+OPTIONS += ("--disable-background-networking", "--disable-component-update", "--disable-sync")
 
 # The same examples on every run, however long numba takes to compile before the first.
 hypothesis.settings.register_profile(
@@ -31,9 +22,7 @@ hypothesis.settings.load_profile("scant")
 
 @pytest.fixture(scope="session")
 def packed(tmp_path_factory):
-    """A function that writes queries, pairs of grades (m) and features (m x d), to a stream file
-    and maps it.
-    """
+    """A function that writes queries, pairs of grades (m) and features (m x d), and maps them."""
     folder, number = tmp_path_factory.mktemp("streams"), count()
 
     def pack(queries, ranker=None):
@@ -59,9 +48,7 @@ def no_figure_is_left_open():
 
 @pytest.fixture(scope="session")
 def browser():
-    """Headless Chromium: that of SCANT_CHROMIUM, or one on the path; tests are skipped where there
-    is neither.
-    """
+    """Headless Chromium: SCANT_CHROMIUM's or one on the path; tests are skipped without."""
     found = os.environ.get("SCANT_CHROMIUM") or next(
         filter(None, map(shutil.which, ("chromium", "google-chrome"))), ""
     )

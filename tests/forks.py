@@ -22,12 +22,8 @@ def snakemake(
 ) -> tuple[int, str]:
     """Run Snakemake in a folder, with this environment; its exit code, and what it printed."""
     with tempfile.NamedTemporaryFile("r") as printed:
-        request = {
-            "arguments": arguments,
-            "folder": str(folder),
-            "environment": environment,
-            "timeout": timeout,
-        }
+        request = {"arguments": arguments, "folder": str(folder), "environment": environment}
+        request |= {"timeout": timeout}
         server = _server()
         print(json.dumps(request | {"printed": printed.name}), file=server.stdin, flush=True)
         return int(server.stdout.readline()), printed.read()

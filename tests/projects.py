@@ -1,6 +1,4 @@
-"""A copy of the project to run studies in, so that no test touches the results, or the files, of
-the project itself.
-"""
+"""A copy of the project to run studies in, so that no test touches the project itself."""
 
 import hashlib
 import os
@@ -109,9 +107,7 @@ class Project:
 
 
 class Forked(Project):
-    """A project whose Snakemake is a fork of a process that has imported it: all is the same, but
-    it starts sooner.
-    """
+    """A project whose Snakemake is a fork of a process that has imported it, and starts sooner."""
 
     def snakemake(self, *arguments, study="tiny", ok=True, timeout=1800, **variables) -> str:
         _, _, _, *words = self.command(*arguments, study=study)
@@ -133,9 +129,7 @@ class Finished(Forked):
             shutil.rmtree(self.folder / part, ignore_errors=True)
 
     def restore(self) -> None:
-        """Bring back every file that was touched as it was when the study had run, its time
-        included.
-        """
+        """Bring back every touched file as it was when the study had run, its time included."""
         saved = {path.relative_to(self.saved): path for path in sorted(self.saved.rglob("*"))}
         for part in MADE:
             # a folder after what is in it

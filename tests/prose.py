@@ -133,9 +133,7 @@ def numbers(path: Path) -> Iterator[Marked]:
 
 
 def bare(path: Path) -> Iterator[tuple[int, str]]:
-    """The line and the text of each number and verdict in a section of results that nothing fills
-    in.
-    """
+    """Line and text of each number and verdict in a section of results that nothing fills in."""
     text = path.read_text(encoding="utf-8")
     headings = re.finditer("^#", _blanked(text, FENCED), re.MULTILINE)
     edges = [0, *(match.start() for match in headings), len(text)]
@@ -203,9 +201,7 @@ def _printed(value: str | int | float, like: str, percent: bool) -> str:
 
 
 def images() -> dict[str, tuple[str, str]]:
-    """For each image in the documents, STUDY/FIGURE, the checksums of what it shows and of what it
-    should show.
-    """
+    """For each image in the documents, STUDY/FIGURE: the checksums that it has and should have."""
     from scant.files import read_rows
 
     path = ROOT / LISTED
@@ -217,18 +213,14 @@ def images() -> dict[str, tuple[str, str]]:
 
 
 def _drawn(study: str, figure: str) -> str:
-    """The checksum of what a figure shows in the reference of a study; "" if that has no such
-    figure.
-    """
+    """The checksum of what a figure shows in a study's reference; "" if there is no such figure."""
     path = ROOT / "results/reference" / study / "manifest.json"
     made = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     return made.get("figures", {}).get(f"figures/{figure}.csv", "")
 
 
 def _put(name: str, expected: str) -> bool:
-    """Put an image in its place, if its study is here and shows there what its reference does;
-    whether it did.
-    """
+    """Put an image in its place if its study is here and shows what its reference does."""
     from scant.files import sha256
 
     study, figure = name.split("/")

@@ -4,9 +4,7 @@ import numpy as np
 
 
 def regressed(gain, excess, stake=1.0) -> float:
-    """The mean gain over the mean stake, each less its least-squares fit, through the origin, to
-    the excess.
-    """
+    """Mean gain over mean stake, each less its least-squares fit to the excess."""
     gain, excess = np.asarray(gain, float), np.asarray(excess, float)[:, np.newaxis]
     terms = np.stack([gain, np.broadcast_to(stake, gain.shape)], axis=1)
     fit = excess @ np.linalg.lstsq(excess, terms, rcond=None)[0]

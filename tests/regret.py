@@ -10,8 +10,6 @@ from scant.games.play import Trace
 
 
 def regret(trace: Trace, comparator: str = "prefix") -> np.ndarray:
-    """The cumulative regret at the kept rounds: against the best fixed ranking so far, or at the
-    "horizon".
-    """
+    """The cumulative regret at kept rounds against the best fixed ranking, or at the "horizon"."""
     rows = pd.DataFrame(asdict(trace)).assign(experiment="e")
     return frames.regrets(rows, {"e": {"comparator": comparator}})["regret"].to_numpy()

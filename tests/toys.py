@@ -1,6 +1,4 @@
-"""Toy studies: settled as the workflow settles them, and their jobs, done by the commands of the
-workflow's rules.
-"""
+"""Toy studies, settled as in the workflow, and their jobs, done by its rules' commands."""
 
 import pandas as pd
 
@@ -14,6 +12,11 @@ from scant.verdict.readings import COLUMNS
 
 SHOWN = {shown.name: shown for _, shown in families.shown()}  # all figures and tables
 SETTLED = "settled.json"
+# of what a page shows besides results
+LISTS = ("studied", "left_out", "sources", "datasets", "timings")
+MAPPINGS = ("captions", "headings", "titles", "experiments", "compared", "links", "boards")
+MAPPINGS += ("shows", "environment", "commands")
+EMPTY = {name: [] for name in LISTS} | {name: {} for name in MAPPINGS} | {"citation": ""}
 MADE = {  # below the results of the study, by rule: the first file, or the folder, of the ids
     "make_stream": "streams/{}.arrow", "simulate": "streams/{}", "campaign": "campaigns/{}.json",
     "make_log": "bandit/{}", "run": "runs/{}.parquet", "best_weights": "comparators/{}.parquet",
@@ -28,18 +31,14 @@ def settle(config: dict, file=SETTLED) -> Settled:
 
 
 def command(rule: str, *ids: str, output=None, study=SETTLED) -> list[str]:
-    """The arguments of a job of the study `s`; `output` is its first file if that is not where
-    results are.
-    """
+    """The arguments of a job of the study `s`; `output` is its first file if it is elsewhere."""
     target = output or "results/s/" + MADE[rule].format("/".join(ids))
     ids = ["/".join(ids)] if rule in ("run", "best_weights") else ids
     return ["job", rule, *ids, "--study", str(study), "--output", str(target)]
 
 
 def play(plan: Plan) -> None:
-    """Draw all streams and logs of simulations, and make all run files and files of best fixed
-    weights.
-    """
+    """Draw all streams and logs, and make all run files and files of best fixed weights."""
     drawn = [
         (*place.split("/")[-2:], seeds) for place, spans in plan.draws.items() for seeds in spans
     ]

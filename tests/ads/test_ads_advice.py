@@ -1,6 +1,4 @@
-"""Advice for practitioners: numbers are those of the evaluation, verdicts follow from them, and
-doubts are said.
-"""
+"""Advice for practitioners: the evaluation's numbers, verdicts that follow, and doubts."""
 
 import json
 import re
@@ -28,9 +26,7 @@ QUICK = {"steps": 2000, "lambdas": (0.01, 1.0)}
 
 
 def advise(test, train=None, policies=(), declared=None, split=None, seed=0, **settings):
-    """The evaluation of policies on logs in files; `settings` are those of the kinds that are
-    learnt, or of the evaluation.
-    """
+    """Policies on logs in files; `settings` are of learnt kinds, or of the evaluation."""
     test, train = (path and UserLog.read(path) for path in (test, train))
     of_all = {key: settings.pop(key) for key in ("level", "shared") if key in settings}
     if split:
@@ -42,9 +38,7 @@ def advise(test, train=None, policies=(), declared=None, split=None, seed=0, **s
 
 
 def log(rows=4000, seed=0, propensities=(0.25, 0.25, 0.25, 0.25), click=(0.05, 0.3)) -> Log:
-    """Four ads, of which one suits each user, by the sign of two features; the third is
-    constant.
-    """
+    """Four ads, each for the users of two features' signs; the third feature is constant."""
     random = np.random.default_rng(seed)
     features = random.standard_normal((rows, 3)).astype(np.float32)
     features[:, 2] = 1
@@ -81,8 +75,6 @@ def pair(tmp_path):
 
 
 # --- the numbers
-
-
 def test_numbers_are_those_of_counts(pair):
     test, train = (formats.read(path).required() for path in pair)
     found = rows_of(advise(*pair, [], level=0.9))
@@ -134,8 +126,6 @@ def test_the_bound_is_settled_by_how_the_test_was_logged(
 
 
 # --- policies of one's own
-
-
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_policy_of_ones_own_needs_no_training_log(tmp_path, ending):
     test = log()
@@ -169,8 +159,6 @@ def test_what_is_no_probability_is_refused(tmp_path, ending, value, reason):
 
 
 # --- verdicts
-
-
 def test_how_many_rows_are_needed_is_said_in_words():
     row = {"verdict": "cannot tell", "needed_test": 12345.6, "needed_users": 449.6}
     said = text.because(row | {"needed_train": 2000.0})
@@ -181,8 +169,6 @@ def test_how_many_rows_are_needed_is_said_in_words():
 
 
 # --- doubts
-
-
 def test_the_least_propensity_is_never_taken_from_the_log(pair, tmp_path):
     """But where each ad has one propensity, as in A/B tests, it is the least of them."""
     train, skewed = pair
@@ -307,9 +293,7 @@ def test_rates_that_drift_are_said_beside_the_verdict(tmp_path):
 
 @pytest.mark.parametrize("falling", [True, False])
 def test_intervals_hold_where_rates_drift(falling):
-    """60,000 rows, 7.4 % and then 3.4 % or the other way round; unshuffled, betting's holds in half
-    of the logs.
-    """
+    """60,000 rows, 7.4 % then 3.4 % or the reverse; unshuffled, betting holds in half."""
     missed = 0
     for seed in range(30):
         random = np.random.default_rng(seed)
@@ -398,8 +382,6 @@ def test_logs_of_different_periods_are_named(pair, tmp_path):
 
 
 # --- what is written
-
-
 def test_all_that_is_told_is_written(pair, tmp_path):
     found = advise(*pair, ["logistic"], **QUICK)
     found.write(tmp_path / "table.csv")

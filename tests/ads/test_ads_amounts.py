@@ -1,6 +1,4 @@
-"""Rewards as logs write them: words, amounts of money, costs, and means below 0; advice that ends
-the asking.
-"""
+"""Rewards as logs write them: words, money, costs, means below 0; advice that ends the asking."""
 
 import json
 import re
@@ -64,23 +62,15 @@ def test_whoever_follows_the_advice_on_rewards_has_them_read(values, way):
 
 
 def blocked(rows=3000, seed=0) -> pd.DataFrame:
-    """Two actions of a fraud filter; a reward of -20, 0 or 20, of which one more often follows the
-    right action.
-    """
+    """Two actions of a fraud filter; a reward of -20, 0 or 20, more often for the right action."""
     random = np.random.default_rng(seed)
     action, risk = random.integers(0, 2, rows), random.random(rows)
     fraud = random.random(rows) < risk
     reward = np.where(action == 1, np.where(fraud, 20, -20), 0)
-    return pd.DataFrame(
-        {
-            "action": np.array(["allowed", "blocked"])[action],
-            "propensity": 0.5,
-            "risk": risk,
-            "reward": reward,
-            "policy:mine": (action == (risk > 0.5)) * 1.0,
-            "policy:worse": (action == (risk < 0.5)) * 1.0,
-        }
-    )
+    columns = {"action": np.array(["allowed", "blocked"])[action], "propensity": 0.5, "risk": risk}
+    columns |= {"reward": reward, "policy:mine": (action == (risk > 0.5)) * 1.0}
+    columns |= {"policy:worse": (action == (risk < 0.5)) * 1.0}
+    return pd.DataFrame(columns)
 
 
 def test_rewards_below_0_are_told_in_their_unit_and_lifts_are_differences():
@@ -127,9 +117,7 @@ ONES = {"user": "who"}  # each visit of a user of its own
     ("names", "truth"), [(("mine", "worse"), 10.0), (("ad:blocked", "ad:allowed"), 0.0)]
 )
 def test_the_difference_from_a_baseline_holds_with_rewards_below_0(columns, names, truth):
-    """It turns round with the two, is that of their pair, and stays as it is where all rewards are
-    5 less.
-    """
+    """It turns with the two, is that of their pair, and stays where all rewards are 5 less."""
     made = blocked(4000).assign(who=range(4000))
     lifts = []
     for shift, of in ((0, names), (0, names[::-1]), (-5, names)):

@@ -1,6 +1,4 @@
-"""`scant_ads` in Python: logs, policies in scikit-learn's manner, evaluations; the command's
-numbers are theirs.
-"""
+"""`scant_ads` in Python: logs, policies in scikit-learn's manner, evaluations with its numbers."""
 
 import json
 import subprocess
@@ -35,15 +33,10 @@ def frame(rows=3000, seed=0) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     kind, shown = random.integers(0, 3, rows), random.integers(0, 3, rows)
     clicked = random.random(rows) < np.where(kind == shown, 0.5, 0.1)
-    return pd.DataFrame(
-        {
-            "action": np.array(list("abc"))[shown],
-            "reward": clicked.astype(int),
-            "propensity": 1 / 3,
-            "kind": np.array(["red", "green", "blue"])[kind],
-            "age": np.where(random.random(rows) < 0.2, np.nan, random.normal(40, 10, rows)),
-        }
-    )
+    columns = {"action": np.array(list("abc"))[shown], "reward": clicked.astype(int)}
+    columns |= {"propensity": 1 / 3, "kind": np.array(["red", "green", "blue"])[kind]}
+    columns |= {"age": np.where(random.random(rows) < 0.2, np.nan, random.normal(40, 10, rows))}
+    return pd.DataFrame(columns)
 
 
 SUITED = {"red": "a", "green": "b", "blue": "c"}
@@ -184,9 +177,7 @@ def test_models_have_settings_and_what_is_none_is_refused(logs):
 
 
 def with_grades(made: pd.DataFrame) -> pd.DataFrame:
-    """The frame with rewards that are no clicks: what was clicked earns 0.7 or 1, all else 0.1 or
-    0.2.
-    """
+    """The frame with rewards other than clicks: a click earns 0.7 or 1, all else 0.1 or 0.2."""
     at_random = np.random.default_rng(3).random(len(made)) < 0.5
     clicked, other = np.where(at_random, 1, 0.7), np.where(at_random, 0.1, 0.2)
     return made.assign(reward=np.where(made["reward"] > 0, clicked, other))
@@ -268,9 +259,8 @@ def test_policies_are_named_and_learnt_on_the_way(logs):
 def test_evaluations_are_frames_tables_and_plots(logs):
     found = sa.evaluate(["logistic"], logs[1], train=logs[0])
     table = found.to_frame()
-    assert (
-        table["policy"].tolist() == ["logging", "logistic"] and table["verdict"].iloc[-1] == "yes"
-    )
+    assert table["policy"].tolist() == ["logging", "logistic"]
+    assert table["verdict"].iloc[-1] == "yes"
     axes = found.plot()
     assert [label.get_text() for label in axes.get_yticklabels()] == table["policy"].tolist()
     ends = [tuple(line.get_xdata()) for line in axes.lines if len(line.get_xdata()) == 2]

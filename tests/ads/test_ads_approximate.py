@@ -15,17 +15,10 @@ from scant_ads.evaluation.quotients import likely
 def made(rows=3000, seed=0, rate=0.1) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     action, x = random.integers(0, 5, rows), random.integers(0, 3, rows)
-    return pd.DataFrame(
-        {
-            "action": action,
-            "reward": (random.random(rows) < rate) * 1,
-            "propensity": 0.2,
-            "who": random.integers(0, rows // 4, rows),
-            "policy:one": (action == 1) * 1.0,
-            "policy:mine": (action == x) * 1.0,
-            "policy:mixed": np.where(action == 1, 0.6, 0.1),
-        }
-    )
+    columns = {"action": action, "reward": (random.random(rows) < rate) * 1, "propensity": 0.2}
+    columns |= {"who": random.integers(0, rows // 4, rows), "policy:one": (action == 1) * 1.0}
+    columns |= {"policy:mine": (action == x) * 1.0, "policy:mixed": np.where(action == 1, 0.6, 0.1)}
+    return pd.DataFrame(columns)
 
 
 def test_a_policy_of_0_and_1_has_the_exact_interval_of_its_terms():
@@ -58,9 +51,7 @@ def test_it_is_exact_for_one_propensity_and_independent_clicks_alone(changes, co
 
 
 def test_the_approximate_interval_is_by_empirical_likelihood_and_decides_nothing():
-    """Of clicks alone that is the likelihood ratio of a binomial rate; with many clicks it is the
-    delta method's.
-    """
+    """Of clicks it is a binomial rate's likelihood ratio; with many clicks the delta method's."""
     frame = made()
     logging, row = sa.evaluate(["mixed"], sa.Log.from_frame(frame)).rows
     rate, rows = frame["reward"].mean(), len(frame)
@@ -89,9 +80,7 @@ def test_its_ends_are_as_likely_as_the_best_probabilities_of_the_rows_say(level)
 
 
 def test_with_few_clicks_it_covers_what_the_delta_method_does_not():
-    """400 logs of 20 clicks on average, of which 4 have a large weight: nearly all misses of the
-    latter are below.
-    """
+    """400 logs of 20 clicks on average, 4 of a large weight, whose misses are nearly all below."""
     value, held, delta = np.array([[4, 1], [4, 0], [0.25, 1], [0.25, 0]]), np.zeros(2), np.zeros(2)
     for seed in range(400):
         random = np.random.default_rng(seed)

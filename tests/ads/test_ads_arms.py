@@ -20,18 +20,12 @@ def ab(rows=4000, shares=(0.5, 0.5), rates=(0.1, 0.14), seed=0) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     arm = random.choice(len(shares), rows, p=np.array(shares) / sum(shares))
     clicked = random.random(rows) < np.array(rates)[arm]
-    return pd.DataFrame(
-        {
-            "action": np.array(list("ABC"))[arm],
-            "reward": clicked * 1.0,
-            "propensity": np.array(shares)[arm],
-        }
-    )
+    columns = {"action": np.array(list("ABC"))[arm], "reward": clicked * 1.0}
+    columns |= {"propensity": np.array(shares)[arm]}
+    return pd.DataFrame(columns)
 
 
 # --- differences of two rates
-
-
 def bounds_of(kind, clicks, rows, level=0.95):
     of_both = kind(clicks, rows)
     return of_both.lower((1 + level) / 2), of_both.upper((1 + level) / 2)
@@ -54,9 +48,7 @@ def test_intervals_of_differences_and_ratios_keep_their_coverage_in_small_sample
 
 
 def test_its_ends_are_where_the_score_test_stops_refuting():
-    """With the likeliest rates for a given difference, found by a search, and Miettinen and
-    Nurminen's variance.
-    """
+    """With the likeliest rates for a given difference, by a search, and their variance."""
     difference = Difference((7, 30), (40, 90))
 
     def likeliest(gap):
@@ -79,8 +71,6 @@ def test_its_ends_are_where_the_score_test_stops_refuting():
 
 
 # --- evaluations
-
-
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.9, 0.1)])
 def test_arms_have_clopper_pearsons_bounds_of_their_own_rows(shares):
     made = ab(12_000, shares)
@@ -104,13 +94,9 @@ def test_an_ad_that_some_visits_cannot_get_is_not_judged_by_its_own_rows():
     random = np.random.default_rng(3)
     able = random.random(6000) < 0.5
     shown = able & (random.random(6000) < 0.5)
-    made = pd.DataFrame(
-        {
-            "action": np.where(shown, "B", "A"),
-            "propensity": np.where(able, 0.5, 1.0),
-            "reward": (random.random(6000) < np.where(able, 0.3, 0.05)) * 1.0,
-        }
-    )
+    columns = {"action": np.where(shown, "B", "A"), "propensity": np.where(able, 0.5, 1.0)}
+    columns |= {"reward": (random.random(6000) < np.where(able, 0.3, 0.05)) * 1.0}
+    made = pd.DataFrame(columns)
     found = sa.evaluate(["ad:B"], sa.Log.from_frame(made), least_propensity=0.5)
     row = rows_of(found)["ad:B"]
     assert row["rows"] == 6000 and row["verdict"] == "none" and "mean-weight" in row["warnings"]
@@ -131,9 +117,7 @@ def test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says(rows, p
 
 
 def test_an_ad_whose_propensities_differ_is_not_judged_by_its_own_rows():
-    """Though they are as many as either of its propensities says, visits that get it more often are
-    more of them.
-    """
+    """Though as many as its propensities say, visits that get an ad more often are more of them."""
     random = np.random.default_rng(4)
     often = random.random(3000) < 0.5
     chance = np.where(often, 0.51, 0.49)

@@ -1,6 +1,4 @@
-"""What `scant ads` is asked for is done as it is meant, or refused: names that meet, numbers, files
-to write, texts.
-"""
+"""What `scant ads` is asked for is done as it is meant, or refused."""
 
 import os
 import shutil
@@ -30,33 +28,21 @@ def frame(rows=400, seed=0):
     x, shown = random.normal(size=(rows, 2)), random.integers(2, size=rows)
     liked = (x[:, 0] > 0) == (shown == 0)
     clicked = random.random(rows) < np.where(liked, 0.6, 0.2)
-    return pd.DataFrame(
-        {
-            "action": np.array(["a", "b"])[shown],
-            "reward": clicked.astype(int),
-            "propensity": 0.5,
-            "x": x[:, 0],
-            "y": x[:, 1],
-        }
-    )
+    columns = {"action": np.array(["a", "b"])[shown], "reward": clicked.astype(int)}
+    columns |= {"propensity": 0.5, "x": x[:, 0], "y": x[:, 1]}
+    return pd.DataFrame(columns)
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A folder with logs, a log in parts, and saved policies of two days and with names that others
-    have.
-    """
+    """A folder with logs, a log in parts, and saved policies of two days."""
     folder = tmp_path_factory.mktemp("asked")
     for seed, name in enumerate(("train", "test", "log/0", "log/1")):
         (folder / name).parent.mkdir(exist_ok=True)
         frame(seed=seed).to_parquet(folder / f"{name}.parquet", index=False)
     train = sa.Log.read(folder / "train.parquet")
-    for name, epsilon in (
-        ("mon/ranker", 0.0),
-        ("tue/ranker", 0.5),
-        ("logistic", 0.3),
-        ("uniform", 0.0),
-    ):
+    cases = (("mon/ranker", 0.0), ("tue/ranker", 0.5), ("logistic", 0.3), ("uniform", 0.0))
+    for name, epsilon in cases:
         (folder / name).parent.mkdir(exist_ok=True)
         sa.fit(train, "logistic", epsilon=epsilon, **QUICK).save(folder / f"{name}.arrow")
     return folder
@@ -92,8 +78,6 @@ def refused(capsys, command, *more):
 
 
 # --- names of policies
-
-
 def test_saved_policies_that_meet_are_told_apart_by_their_folders(folder):
     pair = ("mon/ranker.arrow", "tue/ranker.arrow")
     assert evaluated("test.parquet", *pair) == {"mon/ranker": 0, "tue/ranker": 0.5}
@@ -152,8 +136,6 @@ def test_names_in_python_are_none_of_those_always_compared(folder):
 
 
 # --- files to write
-
-
 def test_no_command_overwrites_what_it_reads_nor_writes_a_file_twice(folder, capsys):
     os.link("logistic.arrow", "linked.csv")
     os.link("test.parquet", "linked.html")
@@ -197,8 +179,6 @@ def test_what_python_writes_is_no_input_either(folder):
 
 
 # --- numbers
-
-
 EVALUATE = f"evaluate test.parquet {TRAIN} --policy logistic"
 LOGISTIC = "evaluate --policy logistic.arrow"
 TO_FIT = "fit train.parquet --trees 2 --output new.arrow"
@@ -272,8 +252,6 @@ def test_a_path_that_cannot_be_is_refused(folder, capsys, name):
 
 
 # --- texts of somebody's log
-
-
 # clears the screen, begins a line, and turns what follows round
 STEER = "\x1b[2J\nno problems found\u202e"
 

@@ -1,6 +1,4 @@
-"""A/B tests: what arms are compared with, a split that is stated, and whether samples are as large
-as it says.
-"""
+"""A/B tests: what arms are compared with, a stated split, and samples as large as it says."""
 
 import itertools
 
@@ -20,9 +18,8 @@ from scant_ads.diagnosis.showings import Showings
 from scant_ads.evaluation import arms
 from scant_ads.evaluation.arms import Always, Difference, Ratio
 
+
 # --- the ratio of two rates
-
-
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_a_ratio_leaves_out_one_where_a_difference_leaves_out_zero(level):
     found = set()
@@ -36,9 +33,7 @@ def test_a_ratio_leaves_out_one_where_a_difference_leaves_out_zero(level):
 
 
 def test_a_ratio_s_end_is_where_the_score_test_stops_refuting():
-    """With the likeliest rates for a given ratio, found by a search, and Miettinen and Nurminen's
-    variance.
-    """
+    """With the likeliest rates for a given ratio, by a search, and their variance."""
     end = Ratio((7, 30), (40, 90)).lower(0.95)
     second = np.linspace(0, min(1, 1 / end), 2_000_001)[1:-1]
     first = end * second
@@ -52,8 +47,6 @@ def test_a_ratio_s_end_is_where_the_score_test_stops_refuting():
 
 
 # --- what arms are compared with
-
-
 def named(made: pd.DataFrame) -> pd.DataFrame:
     return made.replace({"action": {"A": "Control", "B": "treatment", "C": "third"}})
 
@@ -141,8 +134,6 @@ def test_the_control_is_the_only_arm_that_is_called_so():
 
 
 # --- a split that is stated
-
-
 @pytest.mark.parametrize(
     ("shares", "split"),
     [
@@ -201,8 +192,6 @@ def test_the_command_refuses_what_is_no_split(text, capsys):
 
 
 # --- looking again
-
-
 def test_answers_hold_for_all_planned_looks_together():
     log = sa.Log.from_frame(named(ab(6000)))
     found = sa.evaluate("each-ad", log, looks=14)
@@ -214,8 +203,6 @@ def test_answers_hold_for_all_planned_looks_together():
 
 
 # --- the sample ratio
-
-
 def counted(shown: dict[str, int], shares: dict[str, float]) -> Showings:
     """The sums of a log with so many rows of each ad, and the ad's propensity."""
     ads = {ad: np.array([[count], [0], [0]]) for ad, count in shown.items()}

@@ -1,6 +1,4 @@
-"""Bounds for which only users are independent: exact where each made one visit, wider where visits
-are alike.
-"""
+"""Bounds where only users are independent: exact with one visit each, wider if visits agree."""
 
 from itertools import combinations
 
@@ -107,9 +105,7 @@ def test_quotients_are_those_of_sums():
 
 
 def capital(order, terms, visits, m, level) -> list[float]:
-    """The logarithm of the capital against a mean m at the end of each stage, user by user, as the
-    module says.
-    """
+    """The log of the capital against a mean m at the end of each stage, user by user."""
     marks = np.r_[0.0, 2.0 ** np.arange(-10, 0.1, 0.5)]
     mark, before_it = marks[marks >= m][0], marks[marks < m][-1]
     ends = [end for end in 32 << np.arange(20) if end < len(order)] + [len(order)]
@@ -139,9 +135,7 @@ def test_the_bound_is_the_least_mean_that_the_capital_does_not_refute(users, rat
 
 
 def test_visits_that_are_copies_of_each_other_tell_no_more_than_one():
-    """Ten copies of each visit: as wide as with one, where independent visits would be a third as
-    wide.
-    """
+    """Ten copies of each visit: as wide as one; ten independent visits would be a third as wide."""
     random = np.random.default_rng(5)
     reward = (random.random(2000) < 0.2).astype(float)
     once, tenfold = (
@@ -152,9 +146,7 @@ def test_visits_that_are_copies_of_each_other_tell_no_more_than_one():
 
 
 def test_bounds_hold_for_users_with_rates_of_their_own():
-    """400 logs at 90 %: ends that were too near in 8 % would be so in 20 or more; visits by
-    themselves are worse.
-    """
+    """400 logs at 90 %: ends too near in 8 % would be so in 20 or more; visits alone are worse."""
     missed, naive = np.zeros(2), np.zeros(2)
     for seed in range(400):
         random = np.random.default_rng(seed)
@@ -172,9 +164,7 @@ def test_bounds_hold_for_users_with_rates_of_their_own():
 
 
 def test_the_mean_weight_is_judged_by_users():
-    """Each user keeps seeing one ad: by visits the mean weight is often far from 1, by users hardly
-    ever.
-    """
+    """Each user keeps seeing one ad: by visits the mean weight is often far from 1."""
     alarms, naive = 0, 0
     for seed in range(100):
         random = np.random.default_rng(seed)
@@ -226,22 +216,15 @@ def test_too_large_weights_are_refused():
 
 
 # --- the whole
-
-
 def log(seed=0, users=400, most=12) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     who = np.repeat(np.arange(users), random.integers(1, most + 1, users))
     rate = random.beta(0.6, 2.0, users)[who]
     kind, shown = random.integers(0, 3, (2, len(who)))
     reward = random.random(len(who)) < rate * np.where(kind == shown, 1.3, 0.7)
-    made = {
-        "action": np.array(list("abc"))[shown],
-        "propensity": 1 / 3,
-        "kind": np.array(list("xyz"))[kind],
-        "reward": reward.astype(int),
-        "policy:mine": 1.0 * (kind == shown),
-        "who": [f"u{number}" for number in who],
-    }
+    made = {"action": np.array(list("abc"))[shown], "propensity": 1 / 3}
+    made |= {"kind": np.array(list("xyz"))[kind], "reward": reward.astype(int)}
+    made |= {"policy:mine": 1.0 * (kind == shown), "who": [f"u{number}" for number in who]}
     return pd.DataFrame(made).sample(frac=1, random_state=seed)
 
 
@@ -299,9 +282,7 @@ def test_parts_and_batches_give_the_same_report(tmp_path):
 
 
 def test_a_test_in_which_each_user_keeps_one_ad_is_judged_by_users():
-    """As A/B tests by user are: by visits the propensities look wrong, and the arms are no random
-    samples.
-    """
+    """As A/B tests by user are: by visits propensities look wrong, and arms no samples."""
     random = np.random.default_rng(0)
     visits = random.integers(1, 30, 3000)
     who, kept = np.repeat(np.arange(3000), visits), np.repeat(random.integers(0, 2, 3000), visits)

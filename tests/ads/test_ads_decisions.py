@@ -1,6 +1,4 @@
-"""Decisions among policies: differences, answers that hold together, the choice of the best; doubly
-robust terms.
-"""
+"""Decisions among policies: differences, joint answers, the best; doubly robust terms."""
 
 import itertools
 import math
@@ -41,9 +39,7 @@ def test_many_distinct_terms_are_rounded_without_bias():
 
 
 def test_an_interval_of_a_difference_holds_and_is_narrower_than_two():
-    """Two policies that differ in a tenth of the visits: 300 logs, of which 15 may fail at 95 %; 28
-    have 0.1 %.
-    """
+    """Two policies that differ in a tenth of the visits: 15 of 300 may fail; 28 have 0.1 %."""
     failed, widths = 0, []
     for seed in range(300):
         random = np.random.default_rng(seed)
@@ -96,12 +92,8 @@ def chosen(ends, estimates=(0.1, 0.3, 0.2), verdicts=("cannot tell",) * 3):
 
 
 def test_the_choice_is_the_row_with_the_largest_lower_end_and_says_what_it_says():
-    for ends, best in (
-        ((0, 0, 0), "b"),
-        ((0.05, 0, 0.05), "c"),
-        ((0.1, 0.2, 0.15), "b"),
-        ((0.1, 0, 0), "a"),
-    ):
+    cases = (((0, 0, 0), "b"), ((0.05, 0, 0.05), "c"), ((0.1, 0.2, 0.15), "b"), ((0.1, 0, 0), "a"))
+    for ends, best in cases:
         choice = chosen(ends)
         assert choice["policy"] == best and choice["lift_lower"] == max(ends) and choice["of"] == 3
         assert not (choice["better"] or choice["worse"])
@@ -111,9 +103,7 @@ def test_the_choice_is_the_row_with_the_largest_lower_end_and_says_what_it_says(
 
 
 def test_alike_arms_are_seldom_said_to_be_better():
-    """Headline and table are one rule: of 120 tests of three arms that are alike, 5 % may say yes
-    or no.
-    """
+    """Headline and table are one rule: of 120 tests of three equal arms 5 % may say yes or no."""
     wrong = 0
     for seed in range(120):
         random = np.random.default_rng(seed)
@@ -131,13 +121,9 @@ def test_alike_arms_are_seldom_said_to_be_better():
 
 
 # --- doubly robust
-
-
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_doubly_robust_terms_are_unbiased_whatever_was_learnt(epsilon):
-    """By enumeration over ad and reward of the last row, given all rows before it, and with wrong
-    models of rewards.
-    """
+    """Over ad and reward of the last row, given all before, with wrong models of rewards."""
     rows, ads = rewards.FIRST + 1, 3
     random = np.random.default_rng(0)
     features = random.standard_normal((rows, 2)).astype(np.float32)
@@ -172,9 +158,7 @@ def test_a_model_of_rewards_narrows_what_it_explains():
 
 
 def test_a_doubly_robust_term_may_be_above_the_largest_weight():
-    """A click on an ad of weight 1 that a model expects nothing of, where it expects a click on the
-    other: 1.475.
-    """
+    """A click of weight 1 that a model expects on the other ad instead: 1.475."""
 
     def two_ads(rows, rates, seed):
         random = np.random.default_rng(seed)
@@ -201,8 +185,6 @@ def test_doubly_robust_estimates_are_in_the_table():
 
 
 # --- what an evaluation says
-
-
 def test_pairs_and_the_choice_are_told():
     train, test = (sa.Log.from_frame(frame(3000, seed)) for seed in (0, 1))
     epsilons = {"a": 0, "b": 0.6}
@@ -228,9 +210,7 @@ def test_pairs_and_the_choice_are_told():
 
 
 def test_the_same_policy_gets_the_same_numbers_whatever_it_is_called():
-    """A column, by all bounds that bet on rows in random order; and a learnt policy, with doubly
-    robust estimates.
-    """
+    """A column, by all bounds that bet on rows in random order; a learnt policy, doubly robust."""
     made, names = frame(400), ("better", "target", "kappa", "b")
     share = np.where(made["kind"].map(SUITED) == made["action"], 0.8, 0.1)
     made = made.assign(who=np.arange(400) // 2, **{f"policy:{name}": share for name in names})
@@ -281,9 +261,7 @@ def test_no_least_propensity_needs_to_be_known(tmp_path, capsys):
 
 
 def test_a_bound_without_range_holds_where_large_weights_are_rare():
-    """Weights of 1,000 in one row of a thousand: 400 logs of which 20 may fail at 95 %; 36 have a
-    chance of 0.1 %.
-    """
+    """Weights of 1,000 in one row of 1,000: 20 of 400 logs may fail at 95 %; 36 have 0.1 %."""
     failed = 0
     for seed in range(400):
         random = np.random.default_rng(seed)
@@ -296,9 +274,7 @@ def test_a_bound_without_range_holds_where_large_weights_are_rare():
 
 
 def test_deficient_support_is_named():
-    """In half of the visits the right ad cannot be shown, which propensities tell; the policy
-    always shows it.
-    """
+    """In half of the visits the right ad cannot be shown; the policy always shows it."""
     random = np.random.default_rng(0)
     rows, kind, free = 6000, random.integers(0, 3, 6000), random.random(6000) < 0.5
     shown = np.where(free, random.integers(0, 3, rows), (kind + random.integers(1, 3, rows)) % 3)

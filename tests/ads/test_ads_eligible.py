@@ -1,6 +1,4 @@
-"""Logs that say which ads could be shown at each visit: reading, learning, judging and use keep to
-these.
-"""
+"""Logs that say which ads could be shown: reading, learning, judging and use keep to these."""
 
 import json
 from itertools import product
@@ -29,9 +27,7 @@ ADS = ("a", "b", "c", "d")
 def frame(
     rows=600, seed=0, shares=(1, 1, 1, 1), rate=lambda ad, x: 0.2 + 0.5 * (ad == 3) * (x > 0)
 ):
-    """Visits with lists in which each ad is with a probability of 60 %, shown by these shares of
-    it.
-    """
+    """Visits with lists that have each ad with a chance of 60 %, shown by these shares of it."""
     random = np.random.default_rng(seed)
     x, eligible = random.normal(size=rows).round(3), random.random((rows, 4)) < 0.6
     eligible[np.arange(rows), random.integers(0, 4, rows)] = True
@@ -40,15 +36,9 @@ def frame(
     ad = (random.random((rows, 1)) < p.cumsum(axis=1)).argmax(axis=1)
     reward = (random.random(rows) < rate(ad, x)).astype(int)
     lists = [[ADS[at] for at in np.flatnonzero(row)] for row in eligible]
-    return pd.DataFrame(
-        {
-            "action": np.array(ADS)[ad],
-            "reward": reward,
-            "propensity": p[np.arange(rows), ad],
-            "x": x,
-            "eligible": lists,
-        }
-    )
+    columns = {"action": np.array(ADS)[ad], "reward": reward, "propensity": p[np.arange(rows), ad]}
+    columns |= {"x": x, "eligible": lists}
+    return pd.DataFrame(columns)
 
 
 def of(made: pd.DataFrame) -> np.ndarray:
@@ -61,19 +51,10 @@ def objects(made: pd.DataFrame) -> list[dict]:
 
 
 # --- reading
-
-FORMS = {
-    "lists": lambda ads: ads,
-    "arrays": np.array,
-    "json": json.dumps,
-    "python": str,
-    "tuples": lambda ads: str(tuple(ads)),
-    "numpy": lambda ads: str(np.array(ads)),
-    "postgres": lambda ads: "{" + ",".join(ads) + "}",
-    "bars": "|".join,
-    "semicolons": ";".join,
-    "commas": ", ".join,
-}
+FORMS = {"lists": lambda ads: ads, "arrays": np.array, "json": json.dumps, "python": str}
+FORMS |= {"tuples": lambda ads: str(tuple(ads)), "numpy": lambda ads: str(np.array(ads))}
+FORMS |= {"postgres": lambda ads: "{" + ",".join(ads) + "}", "bars": "|".join}
+FORMS |= {"semicolons": ";".join, "commas": ", ".join}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -150,8 +131,6 @@ def test_full_propensities_are_zero_where_an_ad_is_not_eligible():
 
 
 # --- propensities
-
-
 def test_one_over_the_number_of_eligible_ads_may_be_stated_or_rounded():
     made = frame(400)
     bare, written = made.drop(columns="propensity"), made["propensity"]
@@ -198,7 +177,6 @@ def test_users_who_keep_their_ad_are_seen_though_some_visits_have_one_ad_alone()
 
 
 # --- judging
-
 LISTS = (("a", "b", "c"), ("a", "b"), ("c",))
 LOGGED = ((0.5, 0.3, 0.2), (0.25, 0.75), (1.0,))
 RATES = ({"a": 0.1, "b": 0.6, "c": 0.3}, {"a": 0.9, "b": 0.2}, {"c": 0.4})
@@ -224,13 +202,9 @@ def test_every_estimate_is_unbiased_over_all_logs_that_there_can_be():
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     assert [tuple(ad for ad in ADS if row[ad] > 0) for row in by_ad] == [*LISTS]
     logged = [dict(zip(ads, p, strict=True)) for ads, p in zip(LISTS, LOGGED, strict=True)]
-    shown = {
-        "uniform": [dict.fromkeys(ads, 1 / len(ads)) for ads in LISTS],
-        "ad:c": [{"c": 1}, logged[1], {"c": 1}],
-        "ad:b": [{"b": 1}, {"b": 1}, logged[2]],
-        "learnt": by_ad,
-        "": logged,
-    }
+    shown = {"uniform": [dict.fromkeys(ads, 1 / len(ads)) for ads in LISTS]}
+    shown |= {"ad:c": [{"c": 1}, logged[1], {"c": 1}], "ad:b": [{"b": 1}, {"b": 1}, logged[2]]}
+    shown |= {"learnt": by_ad, "": logged}
     truth = {}
     for name, rows in shown.items():
         both = zip(rows, RATES, strict=True)
@@ -330,8 +304,6 @@ def test_both_logs_have_lists_or_neither():
 
 
 # --- learning and use
-
-
 @pytest.mark.parametrize("kind", [*LEARNT, Ridge()])
 def test_every_learner_chooses_among_eligible_ads(kind):
     policy = sa.fit(frame(400, 2), kind, lambdas=[0.1, 1.0], epsilon=0.25, steps=1000, trees=3)
@@ -346,9 +318,7 @@ def test_every_learner_chooses_among_eligible_ads(kind):
 
 
 def test_a_side_that_is_not_eligible_wins_no_match():
-    """Each match would be the left side's; of the last two ads the fourth is to meet nobody but the
-    third.
-    """
+    """Each match would be the left side's; of the last two ads the fourth meets the third alone."""
     tree = learners.FilterTree(1.0)
     tree.leaves, features = np.arange(4, dtype=np.int32), np.zeros((3, 1), np.float32)
     for last, winner in ((True, [2, 1, 3]), (False, [2, 1, 3])):
@@ -360,9 +330,7 @@ def test_a_side_that_is_not_eligible_wins_no_match():
 
 
 def test_an_ad_s_regression_is_regularised_by_the_rows_that_could_show_it():
-    """Half the mean squared error over these rows, plus lambda / 2 |w|^2, by its normal
-    equations.
-    """
+    """Half the mean squared error over these rows, plus lambda / 2 |w|^2, by normal equations."""
     made = sa.Log.from_frame(frame(300)).visits
     model = learners.OneAgainstAll(0.5)
     model.fit(made.features, made, np.arange(4), None)
@@ -376,19 +344,13 @@ def test_an_ad_s_regression_is_regularised_by_the_rows_that_could_show_it():
 
 @pytest.mark.parametrize("kind", ["cost-sensitive-oaa", "filter-tree"])
 def test_a_rarely_eligible_ad_is_learnt_from_visits_that_could_show_it(kind):
-    """In all rows its importance-weighted reward is 0.09 on average, less than the other ad's
-    0.3.
-    """
+    """Over all rows its importance-weighted reward is 0.09 on average, the other ad's 0.3."""
     random = np.random.default_rng(0)
     rare = random.random(4000) < 0.1
     best = rare & (random.random(4000) < 0.5)
-    made = {
-        "action": np.where(best, "b", "a"),
-        "propensity": np.where(rare, 0.5, 1.0),
-        "reward": (random.random(4000) < np.where(best, 0.9, 0.3)).astype(int),
-        "x": random.random(4000),
-        "eligible": np.where(rare, "a|b", "a|"),
-    }
+    made = {"action": np.where(best, "b", "a"), "propensity": np.where(rare, 0.5, 1.0)}
+    made |= {"reward": (random.random(4000) < np.where(best, 0.9, 0.3)).astype(int)}
+    made |= {"x": random.random(4000), "eligible": np.where(rare, "a|b", "a|")}
     shown = sa.fit(pd.DataFrame(made), kind).predict(pd.DataFrame(made))
     assert (shown[rare] == "b").all() and (shown[~rare] == "a").all()
 

@@ -1,6 +1,4 @@
-"""One engine for all logs: however the rows of a log are parted, and read, the report is the same
-to the last digit.
-"""
+"""One engine for all logs: however rows are parted, the report is the same to the last digit."""
 
 import gc
 import weakref
@@ -9,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_ads_api import frame
@@ -25,9 +24,7 @@ TIMES = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(2400), "min")
 
 @pytest.fixture(scope="module")
 def made():
-    """A training log, and rows of a test log: some of the training log, some twice; texts, and
-    missing numbers.
-    """
+    """A training log, and rows of a test log, some of both, some twice; texts, missing numbers."""
     random = np.random.default_rng(0)
     train = frame(1500).assign(size=random.normal(size=1500), **{"policy:mine": 1 / 3})
     test = frame(2000, 1).assign(size=random.normal(size=2000))
@@ -47,21 +44,15 @@ def reports(log, batch, policies, train, **options):
     return texts, [*map(repr, (*found.rows, *found.comparisons, found.choice))], repr(checked)
 
 
-OPTIONS = {
-    "drop": {"shared": "drop"},
-    "unknown": {"shared": "drop", "declared": "unknown"},
-    "doubly robust": {"shared": "keep", "doubly_robust": True},
-    "uneven": {"shared": "keep", "declared": 0.2},
-    "by time": {"shared": "keep"},
-    "out of order": {"shared": "keep"},
-    "by user": {"shared": "drop"},
-}
+OPTIONS = yaml.safe_load("""
+{drop: {shared: drop}, unknown: {shared: drop, declared: unknown},
+ doubly robust: {shared: keep, doubly_robust: true}, uneven: {shared: keep, declared: 0.2},
+ by time: {shared: keep}, out of order: {shared: keep}, by user: {shared: drop}}
+""")
 
 
 class Way:
-    """A way to log and to compare: what is said of the rows in one file is found once, and of any
-    parts is the same.
-    """
+    """A way to log and compare: the rows of one file are read once, and any parts say the same."""
 
     def __init__(self, way, train, rows, folder):
         self.options, self.roles, rows = OPTIONS[way], {}, rows.copy()
@@ -92,9 +83,7 @@ class Way:
         assert_same(self.found(folder / "log.pq", 10**6), self.whole)
 
     def found(self, path, batch):
-        """All that is said of a log and, since policies are learnt from halves, of its halves, and
-        their visits.
-        """
+        """All that is said of a log, of its halves, which policies learn from, and of visits."""
         log = sa.Log.read(path, self.roles)
         said = [reports(log, batch, self.policies, self.train, **self.options)]
         halves = log.split(0.6, "time" if "timestamp" in self.rows else "random")
@@ -159,9 +148,7 @@ def test_of_very_many_ads_only_totals_are_kept(made, monkeypatch):
 
 
 def test_a_log_leaves_no_file_open():
-    """The file of its digests is closed when the log goes, at once, without waiting for the
-    collector of garbage.
-    """
+    """The file of its digests is closed when the log goes, without waiting for the collector."""
     log = sa.Log.from_frame(frame(500))
     log.check()
     log.learnable.visits  # noqa: B018

@@ -37,9 +37,7 @@ def test_the_interval_of_the_lift_decides(low, high, share, answer):
 
 @pytest.fixture
 def log(tmp_path):
-    """Of visits whose purchases suit the same ads as clicks, and others that suit none, or the
-    wrong ads.
-    """
+    """Of visits whose purchases suit the ads that clicks suit; others suit none, or others."""
     made, random = frame(6000, 3), np.random.default_rng(0)
     suits = made["kind"].map(SUITED) == made["action"]
     made["bought"] = (random.random(6000) < np.where(suits, 0.6, 0.4)).astype(int)

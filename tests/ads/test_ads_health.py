@@ -1,6 +1,4 @@
-"""Doubts about logs: drift is found as often as its level says, probabilities are summed up, shared
-rows counted.
-"""
+"""Doubts about logs: drift is found as often as its level says, shared rows are counted."""
 
 from dataclasses import replace
 
@@ -45,8 +43,6 @@ def problems(made: Visits, kind: str = "") -> list[Problem]:
 
 
 # --- drift
-
-
 def test_constant_rates_are_found_to_drift_as_often_as_the_level_says():
     """Of 1,000 tests at 1 %, 25 or more are found with a chance of 0.003 %."""
     ends, weights = np.arange(6000) * 20 // 6000, 4.0 * (log(0).action == 1)
@@ -110,8 +106,6 @@ def test_sums_of_large_weights_are_exact():
 
 
 # --- probabilities
-
-
 def with_policy(made: Visits, probability) -> Visits:
     return replace(made, probabilities=np.column_stack([probability]), policies=("mine",))
 
@@ -157,12 +151,8 @@ def test_rare_showings_are_no_alarm():
 
 
 # --- rows of two logs
-
-
 def shared(test: Visits, train: Visits) -> tuple[np.ndarray, summing.Training]:
-    """Which rows of the test are in the training log, too, bool (rows), and what is known of this
-    log.
-    """
+    """Which test rows are in the training log, bool (rows), and what is known of this log."""
     training = summing.Training(as_log(train), as_log(test))
     return training.has(test, digests.of(test), "test"), training
 
@@ -183,9 +173,7 @@ def test_shared_rows_are_those_of_sets():
 
 @pytest.mark.parametrize(("rate", "most"), [(0.002, 8), (0.3, 5)])
 def test_chance_is_mistaken_as_seldom_as_the_level_says(rate, most):
-    """Rows are found at twice the rate of the halves, which is the most that chance can make: 0.1 %
-    of tests.
-    """
+    """Rows are in both at twice the rate of the halves, the most that chance makes: 0.1 %."""
     random = np.random.default_rng(0)
     found, alike = random.binomial(2000, 2 * rate, 4000), random.binomial(1000, rate, 4000)
     assert sum(map(health.beyond_chance, found, [2000] * 4000, alike, [1000] * 4000)) <= most
@@ -228,9 +216,7 @@ def test_rows_logged_twice_are_no_chance_in_random_order():
 
 @pytest.mark.parametrize("sizes", [[400], [100] * 4])
 def test_halves_differ_in_the_column_by_which_rows_are_sorted(sizes):
-    """However they are read; not in a constant whose sums are rounded, nor in numbers that are
-    missing.
-    """
+    """However they are read; not in a constant whose sums are rounded, nor in missing numbers."""
 
     def differ(**columns) -> bool:
         made = {"action": [*"ab"] * 200, "reward": 0, "propensity": 0.1} | columns
@@ -249,9 +235,7 @@ def test_halves_differ_in_the_column_by_which_rows_are_sorted(sizes):
 
 
 def test_rows_that_meet_in_single_precision_are_not_the_same():
-    """As two of 50,000 numbers of a normal distribution do; where numbers were given so, few such
-    rows are chance.
-    """
+    """As two of 50,000 normal numbers do; where numbers were given so, few such rows are chance."""
     random = np.random.default_rng(0)
     x = random.normal(size=50_000)
     different = len(np.unique(x.astype(np.float32)))
@@ -284,9 +268,7 @@ def test_texts_are_compared_by_what_they_say():
 
 
 def test_rows_that_are_alike_by_chance():
-    """1,000 kinds of visits: about as many of the test's are in the training log as in another log
-    of the same kind.
-    """
+    """1,000 kinds of visits: as many of the test's are in the training log as in any other log."""
     pair = []
     for seed in (1, 2):
         kinds = np.random.default_rng(seed).integers(0, 125, (2000, 1)).astype(np.float32)

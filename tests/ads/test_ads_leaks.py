@@ -1,6 +1,4 @@
-"""What a log tells too well, or not yet: features after the click, clicks still to come, texts
-never seen.
-"""
+"""What a log tells too well, or not yet: features after the click, clicks to come, new texts."""
 
 import itertools
 
@@ -19,14 +17,10 @@ ROWS = 6000
 
 def rows(seed=0, rate=0.1, size=ROWS) -> pd.DataFrame:
     random = np.random.default_rng(seed)
-    made = {
-        "action": random.integers(0, 3, size),
-        "reward": (random.random(size) < rate).astype(int),
-        "propensity": 1 / 3,
-        "x": random.normal(size=size),
-        "city": random.choice(["Ulm", "Bonn", "Köln"], size),
-        "many": [f"t{code}" for code in random.integers(0, 60_000, size)],
-    }
+    made = {"action": random.integers(0, 3, size)}
+    made |= {"reward": (random.random(size) < rate).astype(int), "propensity": 1 / 3}
+    made |= {"x": random.normal(size=size), "city": random.choice(["Ulm", "Bonn", "Köln"], size)}
+    made |= {"many": [f"t{code}" for code in random.integers(0, 60_000, size)]}
     return pd.DataFrame(made)
 
 
@@ -38,9 +32,7 @@ def test_the_auc_is_that_of_scikit_learn():
 
 
 def test_features_that_say_nothing_too_well_are_no_leaks():
-    """Nor are texts of which each is in few rows, though their own rows' rates tell these rows
-    well.
-    """
+    """Nor are texts of which each is in few rows, though these rows' own rates tell them well."""
     for seed in range(5):
         assert "leak" not in problems(rows(seed))
 
@@ -119,9 +111,7 @@ def test_rows_of_each_text_are_counted_in_any_batches():
 
 
 def shown(rows: int, rate: float, seed: int, chance: float = 1.0) -> sa.Log:
-    """Three ads, of which the visitor's best is clicked three times as often, and shown unless
-    chance decides.
-    """
+    """Three ads: the visitor's best is clicked thrice as often, and shown unless chance decides."""
     random = np.random.default_rng(seed)
     best, action = random.integers(3, size=(2, rows))
     action = np.where(random.random(rows) < chance, action, best)
@@ -132,9 +122,7 @@ def shown(rows: int, rate: float, seed: int, chance: float = 1.0) -> sa.Log:
 
 
 def test_visits_that_click_otherwise_than_those_of_the_training_log_are_told():
-    """However either was logged: also where few visits of the training log tell of other ads than
-    the best.
-    """
+    """However either was logged: also where few visits of training show other ads than the best."""
 
     def notes(test, train):
         found = sa.evaluate([], test, train=train, least_propensity=1 / 3)

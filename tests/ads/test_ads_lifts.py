@@ -1,6 +1,4 @@
-"""The lift over today's policy, with its interval: identities, exact small cases, and how often it
-holds.
-"""
+"""The lift over today's policy: identities, exact small cases, how often its interval holds."""
 
 import math
 
@@ -46,9 +44,7 @@ def drawn(rows=2000, seed=0):
 
 
 def test_one_weight_and_clicks_give_the_binomial_interval():
-    """Of 37 clicks 20 are on an ad with weight 3: three times SciPy's exact interval of 20 of
-    37.
-    """
+    """Of 37 clicks 20 are on an ad with weight 3: thrice SciPy's exact interval of 20 of 37."""
     weight = np.repeat([3.0, 0.0, 3.0, 0.0], [20, 17, 500, 900])
     reward = np.repeat([1.0, 0.0], [37, 1400])
     found = ratio(*cells(weight, reward), 3.0, np.random.default_rng(0), single=True)
@@ -57,9 +53,7 @@ def test_one_weight_and_clicks_give_the_binomial_interval():
 
 
 def test_with_all_rewards_alike_all_policies_earn_the_same():
-    """E[w r] / E[r] is then the mean weight, which is 1 by right propensities: the interval is
-    narrow.
-    """
+    """E[w r] / E[r] is then the mean weight, 1 by right propensities: the interval is narrow."""
     weight = np.random.default_rng(1).choice([0.5, 3.0], 3000, p=[0.8, 0.2])
     for reward in (1.0, 0.3):
         found = ratio(*cells(weight, np.full(3000, reward)), 3.0, np.random.default_rng(0))
@@ -175,9 +169,7 @@ KINDS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("rows", "kind", "rates"), KINDS)
 def test_intervals_hold_as_often_as_they_say(rows, kind, rates):
-    """1,000 simulated logs: each end fails in 2.5 %, or less; more than 41 of 1,000 have a chance
-    below 0.1 %.
-    """
+    """1,000 simulated logs: each end fails in 2.5 % at most; above 41 has a chance of 0.1 %."""
     random, failed = np.random.default_rng(rows), np.zeros(2, int)
     single, graded, drifts = kind == "one weight", kind == "graded", rates == "drifting"
     for _ in range(1000):
@@ -197,8 +189,6 @@ def test_intervals_hold_as_often_as_they_say(rows, kind, rates):
 
 
 # --- in an evaluation
-
-
 def evaluated(**options):
     train, test = (sa.Log.from_frame(frame(2000, seed)) for seed in (0, 1))
     policies = [sa.fit(train, "logistic", steps=2000, epsilon=epsilon) for epsilon in (0.0, 0.3)]

@@ -1,6 +1,4 @@
-"""Broken measurement is seen, leaves no answer where it would be false, and is not seen in right
-logs.
-"""
+"""Broken measurement is seen, leaves no false answer, and is not seen in right logs."""
 
 from types import SimpleNamespace
 
@@ -24,13 +22,10 @@ def visits(seed=0, money=False, rows=ROWS) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     shown, web = random.random(rows) < 0.5, random.random(rows) < 0.5
     clicked = random.random(rows) < np.where(shown, 0.12, 0.1) * np.where(web, 1.2, 0.8)
-    made = {
-        "action": np.where(shown, "b", "a"),
-        "propensity": 0.5,
-        "os": np.where(web, "web", "ios"),
-        "reward": clicked * (np.exp(random.normal(3, 0.8, rows)) if money else 1.0),
-        "x": random.normal(size=rows),
-    }
+    made = {"action": np.where(shown, "b", "a"), "propensity": 0.5}
+    made |= {"os": np.where(web, "web", "ios")}
+    made |= {"reward": clicked * (np.exp(random.normal(3, 0.8, rows)) if money else 1.0)}
+    made |= {"x": random.normal(size=rows)}
     return pd.DataFrame(made | {"policy:mine": np.where(random.random(rows) < 0.5, 1.0, 0.0)})
 
 
@@ -77,7 +72,7 @@ BROKEN = {
     "dead-segment": (rows_without(on_ios), "no visit where 'os' is 'ios' has", False, True),
     "unwanted": (
         rows_without(lambda log: on_ios(log) & of_b(log)),
-        "ad 'b' has no reward where",
+        "'b' has no reward",
         False,
         True,
     ),
@@ -166,9 +161,7 @@ def of_counts(rows, rewards) -> SimpleNamespace:
 
 
 def test_dead_segments_share_the_error():
-    """One more row in the segment, and none of the rewards is there by a chance below a thousandth
-    over all tests.
-    """
+    """One more row, and its lack of rewards is a chance below a thousandth over all tests."""
     tests, answers = (BLOCKS + 2 + 1 + 2) * 2, set()
     for rows in range(2, 40):
         inside = np.array([[[rows] * BLOCKS, [100] * BLOCKS]])
@@ -181,9 +174,7 @@ def test_dead_segments_share_the_error():
 
 
 def test_losses_are_less_likely_than_all_that_might_have_been():
-    """Ad a has no rewards in the last part, or the first; b has as many as in the part next to
-    it.
-    """
+    """Ad a has no rewards in the last part, or the first; b has as many as in the next part."""
     groups, answers = 1 + 1 + 1 + 1, set()  # all, the text, others, and the text that was seen
     for rewards in range(1, 60):
         given = np.full((2, 1, BLOCKS), rewards)
@@ -204,9 +195,7 @@ def test_losses_are_less_likely_than_all_that_might_have_been():
 
 
 def test_what_ads_and_groups_have_in_common_is_no_loss():
-    """Rates that change alike for all ads, that differ by ad and group, or that fall slowly to
-    none.
-    """
+    """Rates that change alike for all ads, that differ by ad and group, or that fall to none."""
     rows, course = np.full((2, 2, BLOCKS), 1000), np.array([50] * 6 + [0] * 4)
     others = np.full(BLOCKS, 40)
     for rewards in (
@@ -224,9 +213,7 @@ def test_what_ads_and_groups_have_in_common_is_no_loss():
 
 
 def browsers(seed=0, rows=12_000) -> pd.DataFrame:
-    """A right log of a control and a new ad, of four frequent browsers and thirty rare ones, some
-    not known.
-    """
+    """A right log of a control and a new ad: four frequent browsers, thirty rare, some unknown."""
     random = np.random.default_rng(seed)
     rare = [f"rare {at}" for at in range(30)]
     names = np.array(["Chrome", "Safari", "Edge", "Firefox", *rare, None], object)
@@ -253,9 +240,7 @@ def added(log, rows=240, **columns):
     ],
 )
 def test_few_visits_of_one_kind_that_decide_an_answer_leave_none(columns, place):
-    """Robots of a rare browser that click on one ad; or clicks without a visit, of which something
-    is missing.
-    """
+    """Robots of a rare browser click on one ad; or clicks without a visit lack something."""
     robots = added(browsers(), action="b", **columns)
     accused = {"all-rewarded", "dead", "dead-segment", "wrong-propensities"}
     assert not kinds(browsers()).keys() & accused

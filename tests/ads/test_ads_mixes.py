@@ -1,6 +1,4 @@
-"""Which ads policies show: the shares are the means of their probabilities, and rows that showed
-the ads.
-"""
+"""Which ads policies show: means of their probabilities, and rows that showed the ads."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,4 @@
-"""Models of scikit-learn's kind, named on the command line: the numbers of Python, their names, and
-what is refused.
-"""
+"""Models of scikit-learn's kind on the command line: Python's numbers, names, refusals."""
 
 import sys
 from pathlib import Path

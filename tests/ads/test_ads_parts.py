@@ -101,9 +101,7 @@ def test_rounding_is_relative(values):
 
 
 def test_counts_of_a_random_order_are_those_of_shuffled_rows():
-    """The stages' counts have the expectation and the totals that shuffled rows have, and give the
-    same bounds' law.
-    """
+    """The stages' counts have the expectation and totals of shuffled rows, and the bounds' law."""
     x = np.repeat([0.0, 1.0, 4.0], (900, 60, 40))
     values, counts = np.unique(x, return_counts=True)
     random = np.random.default_rng(0)
@@ -232,9 +230,7 @@ def test_an_ad_of_rows_that_are_left_out_is_still_one(tmp_path, mixed):
 
 
 def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, monkeypatch):
-    """What is rounded makes the interval wider than that of the exact terms, by next to nothing; or
-    is left out.
-    """
+    """Rounding makes the interval wider than that of the exact terms by next to nothing."""
     random, made = np.random.default_rng(0), frame(4000, 6)
     made["propensity"] = 1 / (3 * random.uniform(0.7, 1.3, 4000))  # mean weights are 1
     made["policy:mine"] = made["propensity"] * random.uniform(0.7, 1.3, 4000)
@@ -257,9 +253,7 @@ def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, mon
 
 
 def test_digests_tell_rows_apart_and_know_equal_ones():
-    """Whatever the order of columns, the codes of texts, the sign of 0, and one-hot columns of
-    zeros.
-    """
+    """Whatever the order of columns, codes of texts, sign of 0, and one-hot columns of zeros."""
     made = frame(1000, 0).assign(size=0.0, half=np.arange(1000) % 7 / 2)
     found = digests.of(sa.Log.from_frame(made).visits)
     assert len(np.unique(found, axis=1).T) == 1000 - made.duplicated().sum()
@@ -302,21 +296,13 @@ def test_parts_have_the_same_columns(tmp_path):
         sa.Log.read(folder)
 
 
-NO_PARTS = (
-    ".002.parquet.x7.parquet",
-    "_metadata.parquet",
-    "_temporary/0/part.parquet",
-    ".ipynb_checkpoints/000-checkpoint.parquet",
-    "day=1/.tmp/a.parquet",
-    "003.csv",
-    "day=1/part",
-)
+NO_PARTS = (".002.parquet.x7.parquet", "_metadata.parquet", "_temporary/0/part.parquet")
+NO_PARTS += (".ipynb_checkpoints/000-checkpoint.parquet", "day=1/.tmp/a.parquet", "003.csv")
+NO_PARTS += ("day=1/part",)
 
 
 def test_what_is_no_part_of_a_log_is_left_out_and_named(tmp_path, train, capsys):
-    """What writers and programs keep there, as by Arrow and Spark, and other files; not parts that
-    end in capitals.
-    """
+    """What Arrow, Spark and others keep there; not parts that end in capitals."""
     folder = written(tmp_path / "log", frame(300, 1))
     (folder / "day=1").mkdir()
     frame(100, 2).to_parquet(folder / "day=1/PART.PARQUET", index=False)

@@ -1,6 +1,4 @@
-"""The lift of each part of a log, and whether it falls: what is new is clicked more often for a
-while.
-"""
+"""The lift of each part of a log, and whether it falls: new things are clicked for a while."""
 
 import numpy as np
 import pandas as pd
@@ -18,9 +16,7 @@ KEYS = ("lift_first", "lift_second", "lift_last")
 
 
 def ab(novel=True, seed=0, ads=("control", "new"), **columns) -> pd.DataFrame:
-    """An A/B test whose new ad is clicked more often by half, until the middle of the log or to its
-    end.
-    """
+    """An A/B test whose new ad gets half more clicks, until the middle of the log or to its end."""
     random, early = np.random.default_rng(seed), np.arange(ROWS) < ROWS / 2
     new = random.random(ROWS) < 0.5
     rate = np.where(new & (early | (not novel)), 0.15, 0.1)

@@ -56,9 +56,7 @@ NAMES = ("$$", "$x^{2}$", "\\frac{1}$", "a$b$", "<b>", "漢字", "two\nlines", "
 
 
 def test_any_name_is_drawn_as_it_is_written(tmp_path, recwarn):
-    """As text, that is, and not as Matplotlib's mathematics: names of ads and of policies, and the
-    unit.
-    """
+    """As text, not as Matplotlib's mathematics: names of ads and policies, and the unit."""
     made = frame(600).replace({"action": dict(zip("abc", NAMES, strict=False))})
     made = made.assign(**{f"policy:{name}": 1 / 3 for name in NAMES})
     log = sa.Log.from_frame(made, reward_max=2, reward_unit="$x$")
@@ -110,9 +108,7 @@ def test_the_mix_of_the_chosen_policy_is_beside_todays(paths, tmp_path):
 
 
 def test_the_plot_and_the_table_of_arms_are_of_what_is_compared(tmp_path):
-    """The band is the baseline's, the estimator that of the numbers, and an arm's mix of ads no
-    news.
-    """
+    """The band is the baseline's, the estimator the numbers', and an arm's mix of ads no news."""
     made = ab(rates=(0.1, 0.2)).replace({"A": "control", "B": "new"})
     for baseline, grey in ((None, "ad:control"), ("logging", "today's policy")):
         found = sa.evaluate(["each-ad"], made, baseline=baseline)

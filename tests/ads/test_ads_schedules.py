@@ -1,6 +1,4 @@
-"""Ads that take turns leave no answer; rows that are merely sorted, and propensities that are
-rounded, do.
-"""
+"""Ads that take turns leave no answer; sorted rows and rounded propensities do."""
 
 import importlib.util
 import re
@@ -91,9 +89,7 @@ def test_a_schedule_of_the_training_log_is_noted():
 
 
 def test_ads_that_take_turns_row_by_row_have_the_same_visits():
-    """No error: an ad in turn is drawn less often again than by chance, and all ads have visits of
-    all hours.
-    """
+    """No error: ads in turn recur less often than by chance, and all have visits of all hours."""
     assert SCHEDULE not in problems(sa.Log.from_frame(ab(arm=np.arange(4000) % 2)))
 
 
@@ -161,9 +157,7 @@ ROUNDED = [(0.333, 3), (np.float32(1 / 3), 3), (0.17, 6), (0.003, 300)]
 
 @pytest.mark.parametrize(("propensity", "ads"), ROUNDED)
 def test_a_propensity_with_few_digits_is_the_fraction_that_it_means(propensity, ads, tmp_path):
-    """Every number is that of a log with the fraction itself, in a file, in parts, and where it is
-    stated.
-    """
+    """Every number is that of a log with the fraction, in a file, in parts, and where stated."""
     random = np.random.default_rng(1)
     made = {"x": random.normal(size=9000), "action": random.permutation(9000) % ads}
     made = pd.DataFrame(made | {"reward": (random.random(9000) < 0.1) * 1})

@@ -1,10 +1,9 @@
-"""Settings of another kind than is needed are refused by name; how sure an answer is is written in
-full.
-"""
+"""Settings of another kind are refused by name; how sure an answer is is written in full."""
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from ads_logs import ads
 from test_ads_api import frame
 
@@ -15,11 +14,7 @@ from scant_ads import text
 
 @pytest.mark.parametrize(
     ("level", "percent"),
-    [
-        (0.95, "95 %"),
-        (0.999999999, "99.9999999 %"),
-        (1 - 0.05 / 14, "99.64 %"),
-    ],
+    [(0.95, "95 %"), (0.999999999, "99.9999999 %"), (1 - 0.05 / 14, "99.64 %")],
 )
 def test_a_confidence_below_one_is_not_one(level, percent):
     assert text.percent(level) == percent
@@ -103,8 +98,6 @@ def test_the_share_of_a_split():
 
 
 # --- is more better, or less?
-
-
 def refunds(rows=6000, seed=0) -> pd.DataFrame:
     """The new arm has two thirds of the refunds that the control has."""
     random = np.random.default_rng(seed)
@@ -135,15 +128,10 @@ def test_what_is_less_is_better_where_it_is_said():
 
 @pytest.mark.parametrize(
     ("name", "asked"),
-    [
-        ("refund_eur", True),
-        ("latencyMs", True),
-        ("cost", True),
-        ("revenue", False),
-        ("costs_saved", False),
-        ("no_churn", False),
-        ("waiter", False),
-    ],
+    yaml.safe_load("""
+[[refund_eur, true], [latencyMs, true], [cost, true], [revenue, false], [costs_saved, false],
+ [no_churn, false], [waiter, false]]
+"""),
 )
 def test_it_is_asked_where_rewards_are_called_like_costs(name, asked, tmp_path, capsys):
     made = refunds(900).rename(columns={"refund_eur": name})

@@ -1,6 +1,4 @@
-"""Propensities against showings: right logs raise no alarm, wrong ones do, and all numbers are
-withheld then.
-"""
+"""Propensities against showings: right logs pass, wrong ones do not, and lose all numbers."""
 
 import math
 import statistics
@@ -23,9 +21,7 @@ from scant_ads.reading.visits import Visits
 
 
 def visits(propensities: np.ndarray, seed=0, logged=None) -> Visits:
-    """A log by these propensities, float64 (rows x ads); `logged` are those that it says, if they
-    are others.
-    """
+    """A log by these propensities, float64 (rows x ads); `logged` are those it says instead."""
     random = np.random.default_rng(seed)
     rows, ads = propensities.shape
     action = (
@@ -48,9 +44,7 @@ def looked_at(made: Visits, batches: int = 1) -> Showings:
 
 
 def e_values(found: Showings, most_visits: float = 1) -> np.ndarray:
-    """The e-value of each ad and group, without an allowance for rounding; float64 (ads x
-    groups).
-    """
+    """The e-value of each ad and group, without room for rounding; float64 (ads x groups)."""
     next_to = found.order.next_to(showings.LEAST)
     values = [
         showings._evidence(showings._sums(found, ad, next_to[ad]), most_visits, 0.0)
@@ -78,9 +72,7 @@ def logs_of(likely: np.ndarray):
 
 
 def test_the_evidence_of_a_right_log_is_one_at_most_by_enumeration():
-    """Of all logs of six rows, weighted by how likely they are: the e-value of each ad has a mean
-    of at most 1.
-    """
+    """Over all logs of six rows by their chances, the mean e-value of each ad is at most 1."""
     mean, total = 0.0, 0.0
     for made, likely in logs_of(np.tile([0.1, 0.3, 0.6], (6, 1))):
         found = looked_at(made)
@@ -93,9 +85,7 @@ def test_the_evidence_of_a_right_log_is_one_at_most_by_enumeration():
 
 
 def test_the_evidence_of_a_log_that_learns_is_one_at_most_by_enumeration():
-    """Each row's propensities follow from the ads of the rows before: the more often an ad was
-    shown, the likelier.
-    """
+    """A row's propensities follow from the rows before: an ad shown more often is likelier."""
     mean = 0.0
     for shown in product(range(2), repeat=8):
         before = np.array([shown[:row].count(0) for row in range(8)])
@@ -120,9 +110,7 @@ def test_the_evidence_of_ads_that_appear_one_after_the_other_is_one_at_most_by_e
 
 @pytest.mark.parametrize("rows", [2, 50, 10**6])
 def test_weights_are_those_of_the_last_ad_to_appear_and_the_same_for_all_groups_of_a_kind(rows):
-    """The j-th ad may have 1 / (j (1 + log n)), which sum to 1 at most over the n ads that n rows
-    can show.
-    """
+    """The j-th ad may have 1 / (j (1 + log n)): at most 1 over the n ads that n rows can show."""
     kinds = np.array([*["all"], *["time"] * BLOCKS, *["feature"] * 7, "next"])
     assert sum(showings.WEIGHTS.values()) == pytest.approx(1)
     of_last = [showings._weights(kinds, ads, rows, 0) for ads in range(1, min(rows, 1000) + 1)]
@@ -282,9 +270,7 @@ def test_rows_next_to_each_other_by_hand():
     ],
 )
 def test_how_many_ads_a_propensity_stands_for(propensity, ads, count):
-    """As far as its digits tell: 0.333 is 1/3, but 0.003 may be a 290th, too, unless there are 300
-    ads.
-    """
+    """As its digits tell: 0.333 is 1/3; 0.003 may be a 290th, too, unless there are 300 ads."""
     found = amounts.alike(propensity, ads)
     assert found == count or found == pytest.approx(count, rel=1e-12)
 
@@ -294,13 +280,8 @@ def frame(rows=6000, shares=(0.2, 0.3, 0.5), told=None, seed=0) -> pd.DataFrame:
     action = random.choice(len(shares), rows, p=shares)
     kind = random.choice(["new", "old"], rows)
     reward = random.random(rows) < np.where(action == 0, 0.3, 0.1)
-    made = {
-        "action": np.array(list("abc"))[action],
-        "reward": reward * 1.0,
-        "propensity": np.array(told or shares)[action],
-        "kind": kind,
-        "x": random.random(rows),
-    }
+    made = {"action": np.array(list("abc"))[action], "reward": reward * 1.0}
+    made |= {"propensity": np.array(told or shares)[action], "kind": kind, "x": random.random(rows)}
     return pd.DataFrame(made | {"policy:mine": (action == 0) * 1.0})
 
 
@@ -321,9 +302,7 @@ def test_wrong_propensities_withhold_every_number_and_are_said_first():
 
 
 def test_a_column_that_tells_of_the_ad_shown_is_named_to_be_left_out():
-    """Propensities look wrong among rows that were chosen by their ad, and it may be the choice
-    that is wrong.
-    """
+    """Propensities look wrong among rows chosen by their ad: the choice may be wrong."""
     made = frame()
     made["its topic"] = np.where(made["action"] == "c", "cars", "food")
     ((kind, problem),) = problems(made).items()
@@ -343,9 +322,7 @@ def test_wrong_propensities_of_the_training_log_are_noted():
 
 
 def test_the_policy_that_shows_all_ads_alike_is_over_the_ads_of_both_logs():
-    """The test log lacks an ad of the training log: nothing is said of showing all alike as if it
-    were not one.
-    """
+    """The test log lacks an ad of training: nothing is said of showing all others alike."""
     train, test = frame(seed=1), frame(shares=(0.4, 0.6, 0.0), told=(0.4, 0.6, 1.0), seed=2)
     train, test = map(sa.Log.from_frame, (train, test))
     found = sa.evaluate([], test, train=train, least_propensity=0.2)
@@ -373,9 +350,7 @@ def test_the_policy_that_nobody_asked_for_is_never_chosen():
 
 
 def sticky(rows=12_000, seed=0) -> pd.DataFrame:
-    """An A/B test that draws an arm for a user, who then always gets it; few users make very many
-    visits.
-    """
+    """An A/B test that draws an arm for a user, who keeps it; few users make very many visits."""
     random = np.random.default_rng(seed)
     user = np.minimum(random.geometric(0.02, rows), 300)
     arm = np.where(random.random(301) < 0.5, "A", "B")[user]

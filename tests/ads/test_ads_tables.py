@@ -1,6 +1,4 @@
-"""Tables that are no log of visits are named, each by one message; logs are not taken for such
-tables.
-"""
+"""Tables that are no log of visits are named by one message; logs are not taken for them."""
 
 import json
 

@@ -1,6 +1,4 @@
-"""Rewards in their own unit: the same evaluation as of their shares of the largest, told in the
-unit.
-"""
+"""Rewards in their own unit: the evaluation of their shares of the largest, in the unit."""
 
 import json
 

@@ -1,6 +1,4 @@
-"""What a log calls things, and what its columns are by their values: said by `check`, whatever they
-are called.
-"""
+"""What a log calls things, and what columns are by their values, as `check` says."""
 
 import json
 import re
@@ -9,6 +7,7 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from ads_logs import problems
 
 import scant_ads as sa
@@ -59,13 +58,10 @@ def test_right_logs_do_not_keep_ads():
 
 @pytest.mark.parametrize(
     ("ids", "alike"),
-    [
-        ([" promo", "promo"], "' promo' and 'promo'"),
-        (["caf\u00e9", "cafe\u0301"], r"'cafe\u0301' and 'caf\xe9'"),
-        (["0", "0.0"], "'0' and '0.0'"),
-        (["a.0", "a"], None),
-        (["Ab", "ab"], None),
-    ],
+    yaml.safe_load(r"""
+[[[' promo', promo], ''' promo'' and ''promo'''], [[café, café], '''cafe\u0301'' and ''caf\xe9'''],
+ [['0', '0.0'], '''0'' and ''0.0'''], [[a.0, a], null], [[Ab, ab], null]]
+"""),
 )
 def test_ids_that_look_alike_are_named(ids, alike):
     frame = made().assign(action=np.array(["x", "y", *ids])[made()["action"]])

@@ -1,6 +1,4 @@
-"""`scant ads`, end to end: two simulated logs, what they hold, and which policy would have earned
-more clicks.
-"""
+"""`scant ads`, end to end: two simulated logs, what they hold, which policy would earn more."""
 
 import json
 import time
@@ -19,9 +17,7 @@ QUICK = ["--policy", "logistic", "--steps", "3000", "--lambdas", "0.1"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Logs of the hotel's campaign: train.parquet of its own policy, test.csv and test.parquet of
-    chance.
-    """
+    """Logs of the hotel's campaign: train.parquet of its own policy, test.* of chance."""
     folder = tmp_path_factory.mktemp("campaign")
     assert simulate(folder / "train.parquet", "targeted", seed=1) == 0
     for name in ("test.csv", "test.parquet"):
@@ -66,9 +62,8 @@ def test_a_log_is_checked_whose_columns_are_named_otherwise(folder, tmp_path, ca
 def test_one_log_is_split(folder, capsys):
     for split, code in {"0.5": 0, "time": 1, "time:0.8": 1}.items():
         assert main(["ads", "evaluate", str(folder / "test.csv"), "--split", split, *QUICK]) == code
-        assert ("test part: 1,500 rows" if split == "0.5" else "no column timestamp") in "".join(
-            capsys.readouterr()
-        )
+        result = "test part: 1,500 rows" if split == "0.5" else "no column timestamp"
+        assert result in "".join(capsys.readouterr())
 
 
 def test_long_work_is_reported_on_stderr(capsys, monkeypatch):

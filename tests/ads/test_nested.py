@@ -1,6 +1,4 @@
-"""Columns of objects are taken apart: JSON in columns of text, structs of parquet, Arrow and data
-frames.
-"""
+"""Columns of objects are taken apart: JSON in texts, structs of parquet, Arrow, data frames."""
 
 import json
 
@@ -23,9 +21,7 @@ ROWS = 400
 
 
 def contexts(rows=ROWS, seed=0):
-    """Contexts of visits: a number, a truth value, two texts, one of them deeper, a list; each
-    lacks some keys.
-    """
+    """Contexts: a number, a truth value, two texts, one deeper, a list; each lacks some keys."""
     random = np.random.default_rng(seed)
     found = []
     for row in range(rows):
@@ -49,13 +45,9 @@ def plain(made):
 
 def log(made, **more):
     rows, random = len(made), np.random.default_rng(1)
-    columns = {
-        "action": random.choice(["a", "b"], rows),
-        "reward": random.integers(0, 2, rows),
-        "propensity": 0.5,
-        "context": [*map(json.dumps, made)],
-        "x": random.normal(size=rows),
-    }
+    columns = {"action": random.choice(["a", "b"], rows), "reward": random.integers(0, 2, rows)}
+    columns |= {"propensity": 0.5, "context": [*map(json.dumps, made)]}
+    columns |= {"x": random.normal(size=rows)}
     return pd.DataFrame(columns).assign(**more)
 
 
@@ -112,9 +104,7 @@ def test_columns_may_be_left_out_or_taken_as_text(tmp_path):
 
 
 def test_mixed_values():
-    """Numbers among texts are texts; a text that is a number, among numbers, is one; truth values
-    are 0 and 1.
-    """
+    """Numbers among texts are texts; numeric texts among numbers are numbers; truth is 0 and 1."""
     made = [{"a": 1, "b": "x", "c": True, "d": float("nan")}] * 9 + [
         {"a": "2.5", "b": 7.0, "c": None, "d": 3}
     ]
@@ -233,8 +223,6 @@ def test_roles_id_and_user_may_be_in_an_object(tmp_path):
 
 
 # --- rows after the first ones
-
-
 def test_a_key_that_comes_late_is_left_out_and_told(tmp_path, monkeypatch):
     monkeypatch.setattr(layout, "HEAD", 50)
     made = [{"age": at % 7} for at in range(200)]
@@ -303,8 +291,6 @@ def test_a_column_whose_objects_come_late_is_told(tmp_path, monkeypatch):
 
 
 # --- new visits
-
-
 def test_a_policy_is_used_on_new_visits_with_the_column(tmp_path):
     made, other = contexts(600), contexts(seed=5)
     policy = sa.Policy("logistic", steps=500, lambdas=(0.1,)).fit(log(made))

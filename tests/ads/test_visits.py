@@ -28,9 +28,7 @@ def own(tmp_path, text, name="log.csv"):
 
 
 def test_a_csv_is_read_as_documented(tmp_path):
-    """Its features are neither probabilities of one's own policies nor those of ads, of which some
-    were not shown.
-    """
+    """Neither probabilities of one's own policies nor those of ads that were not shown."""
     head = "action,reward,propensity,x,policy:new,propensity:b,propensity:a\n"
     log = own(tmp_path, head + "a,0,1,2,0.5,0,1\na,1,1,3,,0,1\n")
     assert (log.actions, log.names, log.features.tolist()) == (("a", "b"), ("x",), [[2], [3]])
@@ -128,9 +126,7 @@ def test_a_csv_that_is_no_log_is_refused_with_the_line(text, reason, tmp_path):
 
 
 def test_no_row_is_lost_in_a_text_that_a_quotation_mark_begins(tmp_path):
-    """A text of several lines is one; a quotation mark that is not closed, in a column that is left
-    out, is refused.
-    """
+    """A text of several lines is one; a quotation mark left open in a dropped column is refused."""
     rows, path = (
         [f'{ad},{number % 2},0.5,5" wide\n' for number, ad in enumerate("abc" * 100)],
         tmp_path / "log.csv",
@@ -169,8 +165,6 @@ def test_parquet_that_is_no_log_is_refused(column, names, reason, tmp_path):
 
 
 # --- what everyday logs look like
-
-
 FRAME = pd.DataFrame(
     {
         "action": list("abac"),
@@ -218,24 +212,16 @@ def test_every_form_holds_the_same_log(write, form, tmp_path):
 
 
 def test_a_log_whose_columns_are_dictionaries_is_the_same_log():
-    """Of texts, whatever Arrow has them in, numbers, truth values and times; in roles and in
-    features; in batches.
-    """
-    columns = {
-        "ad": pa.array([7, 8, 7, 9], pa.int8()),
-        "reward": pa.array([0, 1, 0, 1]),
-        "propensity": [0.5, 0.25, 0.5, 0.25],
-        "timestamp": ["2020-01-02", "2020-01-01", "2020-01-02", "2020-01-03"],
-        "who": [1, 2, 2, 1],
-        "position": [1, 1, 2, 2],
-        "age": [30, None, 41, 30],
-        "height": pa.array([1.7, 1.8, None, 1.7], pa.float32()),
-        "member": [True, False, None, True],
-        "city": ["Ulm", None, "Bonn", "Ulm"],
-        "town": pa.array(["Ulm", None, "Bonn", "Ulm"], pa.string_view()),
-        "since": pa.array([0, 1, None, 2], pa.date32()),
-        "context": ['{"a": 1}', '{"a": 2}', None, '{"a": 1}'],
-    }
+    """Texts, however Arrow keeps them, numbers, truth values, times; roles, features, batches."""
+    columns = {"ad": pa.array([7, 8, 7, 9], pa.int8()), "reward": pa.array([0, 1, 0, 1])}
+    columns |= {"propensity": [0.5, 0.25, 0.5, 0.25]}
+    columns |= {"timestamp": ["2020-01-02", "2020-01-01", "2020-01-02", "2020-01-03"]}
+    columns |= {"who": [1, 2, 2, 1], "position": [1, 1, 2, 2], "age": [30, None, 41, 30]}
+    columns |= {"height": pa.array([1.7, 1.8, None, 1.7], pa.float32())}
+    columns |= {"member": [True, False, None, True], "city": ["Ulm", None, "Bonn", "Ulm"]}
+    columns |= {"town": pa.array(["Ulm", None, "Bonn", "Ulm"], pa.string_view())}
+    columns |= {"since": pa.array([0, 1, None, 2], pa.date32())}
+    columns |= {"context": ['{"a": 1}', '{"a": 2}', None, '{"a": 1}']}
     plain, roles = pa.table(columns), {"action": "ad", "user": "who"}
 
     def coded(table):
@@ -356,11 +342,7 @@ def test_times_may_be_numbers(unit, scale, tmp_path):
 
 
 # --- what is wrong with logs
-
-
 MANY = pd.concat([FRAME] * 50, ignore_index=True).assign(x=np.arange(200) / 7)
-
-
 RANGE, TEXT = "propensity-range", [f"v{i // 2}" for i in range(200)]
 WRONG = [  # the column and its values, the kind of the problem, its reason and mend, how many rows
     ("propensity", 25, "percent", "25 is not in (0, 1]; they are from 25 to 25, w", "percent", 200),

@@ -1,6 +1,4 @@
-"""Logs of Vowpal Wabbit in its documented forms; propensities and rewards written otherwise; index
-columns.
-"""
+"""Logs of Vowpal Wabbit in its documented forms; propensities and rewards written otherwise."""
 
 import gzip
 import json
@@ -8,6 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from ads_logs import problems
 from test_ads_parts import written as written_in_parts
 
@@ -23,13 +22,10 @@ LARGE = "9" * 400  # a whole number that no double can hold
 def frame(rows=60, seed=0):
     """Visits, a column for each thing that a log says of them."""
     random = np.random.default_rng(seed)
-    made = {
-        "action": random.choice(ADS, rows),
-        "reward": random.choice([0.0, 0.5, 1.0], rows),
-        "propensity": random.choice([0.25, 0.5], rows),
-        "weather": random.choice(["Sunny", "Rainy"], rows),
-        "age": random.integers(18, 70, rows),
-    }
+    made = {"action": random.choice(ADS, rows), "reward": random.choice([0.0, 0.5, 1.0], rows)}
+    made |= {"propensity": random.choice([0.25, 0.5], rows)}
+    made |= {"weather": random.choice(["Sunny", "Rainy"], rows)}
+    made |= {"age": random.integers(18, 70, rows)}
     return pd.DataFrame(made).assign(vip=made["age"] > 60)
 
 
@@ -40,25 +36,15 @@ def event(visit, number, ads=None, **more):
         {"_tag": ad, "i": {"constant": 1, "id": ad}, "j": [{"type": "hot"}]} for ad in ADS
     ]
     order = [place, *(other for other in range(3) if other != place)]
-    made = {
-        "_label_cost": -visit.reward,
-        "_label_probability": visit.propensity,
-        "_label_Action": place + 1,
-        "_labelIndex": place,
-        "o": [{"v": visit.reward, "EventId": f"e{number}", "ActionTaken": False}],
-        "Timestamp": f"2021-02-04T16:31:{number % 60:02}.2460000Z",
-        "Version": "1",
-        "EventId": f"e{number}",
-        "a": [one + 1 for one in order],
-        "c": {
-            "_synthetic": False,
-            "FromUrl": [{"weather": visit.weather}],
-            "User": {"age": visit.age, "vip": visit.vip, "_x": 1},
-            "_multi": ads,
-        },
-        "p": [visit.propensity, *[(1 - visit.propensity) / 2] * 2],
-        "VWState": {"m": "N/A"},
-    }
+    user = {"age": visit.age, "vip": visit.vip, "_x": 1}
+    context = {"_synthetic": False, "FromUrl": [{"weather": visit.weather}], "User": user}
+    made = {"_label_cost": -visit.reward, "_label_probability": visit.propensity}
+    made |= {"_label_Action": place + 1, "_labelIndex": place}
+    made |= {"o": [{"v": visit.reward, "EventId": f"e{number}", "ActionTaken": False}]}
+    made |= {"Timestamp": f"2021-02-04T16:31:{number % 60:02}.2460000Z", "Version": "1"}
+    made |= {"EventId": f"e{number}", "a": [one + 1 for one in order]}
+    made |= {"c": context | {"_multi": ads}, "VWState": {"m": "N/A"}}
+    made |= {"p": [visit.propensity, *[(1 - visit.propensity) / 2] * 2]}
     return {key: value for key, value in (made | more).items() if value is not None}
 
 
@@ -104,8 +90,6 @@ def error(log):
 
 
 # --- dsjson
-
-
 def test_dsjson_is_read_as_documented(tmp_path):
     visits = frame()
     path = written(tmp_path / "log.json", events(visits))
@@ -320,8 +304,6 @@ def test_other_json_is_refused_with_the_command_that_mends_it(tmp_path, monkeypa
 
 
 # --- text
-
-
 def test_the_parts_of_a_line(tmp_path):
     path = tmp_path / "log.vw"
     path.write_text(
@@ -331,14 +313,10 @@ def test_the_parts_of_a_line(tmp_path):
     log = sa.Log.read(path)
     assert log.form == "Vowpal Wabbit's text, reward = -cost"
     assert rows(log) == [("1", 1, 0.5), ("2", 0, 0.25), ("3", 0.5, 0.5)]
-    assert features(log) == {
-        "a": [1, 0, 2],
-        "c": [0.5, 0, 0],
-        "n.x": [8, 0, 0],
-        "n.y": [-20, 1, 0],
-        ".action": [0, 0, 1],
-        "m.x=1": [0, 0, 1],
-    }
+    assert features(log) == yaml.safe_load("""
+    {a: [1, 0, 2], c: [0.5, 0, 0], n.x: [8, 0, 0], n.y: [-20, 1, 0], .action: [0, 0, 1],
+     m.x=1: [0, 0, 1]}
+    """)
     assert "lines without action:cost:probability" in problems(log)["passed"]["reason"]
     assert sa.Log.read(path, ignore=["n.x", "n.y"]).visits.names == ("a", "c", ".action", "m.x=1")
 
@@ -410,8 +388,6 @@ def test_csv_is_no_text_of_vowpal_wabbit():
 
 
 # --- costs
-
-
 def test_costs_from_0_to_1_are_refused_unless_they_are_said_to_be_losses(tmp_path):
     visits, path = frame(), tmp_path / "log.vw"
     path.write_text(text(visits.assign(reward=visits["reward"] - 1)))  # costs are 1 - reward
@@ -441,13 +417,8 @@ def test_costs_in_a_column():
 
 
 # --- propensities
-
-
-WAYS = {
-    "percent": lambda p: 100 * p,
-    "log": np.log,
-    "signs": lambda p: (100 * p).map("{:g} %".format),
-}
+WAYS = {"percent": lambda p: 100 * p, "log": np.log}
+WAYS |= {"signs": lambda p: (100 * p).map("{:g} %".format)}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -481,8 +452,6 @@ def test_what_is_none_is_refused():
 
 
 # --- index columns
-
-
 def test_an_index_without_a_name_is_left_out_and_told(tmp_path):
     """As pandas writes it, and as Open Bandit's files have it."""
     roles = {"action": "item_id", "reward": "click", "propensity": "propensity_score"}
@@ -522,7 +491,6 @@ def test_a_policy_learnt_from_dsjson_is_used_on_its_contexts(tmp_path):
 
 
 # --- as Vowpal Wabbit itself reads them
-
 PARTS = (
     "1:-1:0.5 2 3 'first| a c:0.5 |n:2 x:3 x y:-1e1\n2:0:0.25 |n y |W weather:Rainy\r\n"
     "3:-0.5:0.5 the| action a:2 |m x=1\n"
@@ -539,9 +507,7 @@ FORMS = {  # what is written, the options by which Vowpal Wabbit reads it, and w
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_log_is_read_as_vowpal_wabbit_reads_it(tmp_path, form):
-    """The ad shown, the reward, the propensity, and each feature, which Vowpal Wabbit knows by its
-    hash.
-    """
+    """Ad, reward, propensity, and each feature, which Vowpal Wabbit knows by its hash."""
     theirs = pytest.importorskip("vowpalwabbit")
     content, options, ending = FORMS[form]
     reader = theirs.Workspace(f"{options} --chain_hash -b 32 --sparse_weights --quiet")

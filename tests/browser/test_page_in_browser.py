@@ -6,6 +6,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+import yaml
+from toys import EMPTY
 
 from scant.finished import leaderboard
 from scant.page import boards
@@ -16,11 +18,7 @@ from scant.verdict import words
 WIDE, DESK, SMALL = ({"width": width, "height": 900} for width in (1440, 1280, 1024))
 PHONE = {"width": 390, "height": 844}
 FAMILIES, SOURCES = ("regret", "data", "ads"), ("thesis", "AISTATS 2015")
-
-
 ROWS = ("theorem", "reproduction", "extension")
-
-
 CAME_OUT = ("holds", "fails", "undecided", "does not discriminate")
 
 
@@ -74,40 +72,21 @@ ENDS = {"difference_low": -0.003, "difference_high": 0.003}
 
 
 def final(measure: str, better: str = "high") -> pd.DataFrame:
-    """The final measures of four learners on two streams: two are a tie on the first, and print the
-    same there.
-    """
+    """Final measures of four learners on two streams: two tie on the first and print alike."""
     means = {"One, two": (0.6912, 0.69093, 0.5, 0.2), "Three": (0.31, 0.7, 0.4, 0.1)}
-    rows = [
-        {
-            "stream": stream,
-            "stream_title": stream,
-            "learner": name,
-            "learner_title": f"{name} & co",
-            "feedback": sees,
-        }
-        | {
-            "mean": mean,
-            "low": mean - 0.004,
-            "high": mean + 0.004,
-            "n": 8,
-            "difference": mean - max(of),
-        }
-        | dict.fromkeys(("difference_low", "difference_high"), float("nan"))
-        | {"best": mean == max(of)}
-        | {name: mean - max(of) + end for name, end in ENDS.items() if mean < max(of)}
-        | {
-            "told_apart": mean < max(of) - 0.003,
-            "rank": 1.0,
-            "mean_rank": 1.0 + at,
-            "experiment": "e",
-        }
-        | {"measure": measure, "in_words": measure, "better": better, "tuning": "held-out"}
-        for stream, of in means.items()
-        for at, (name, sees, mean) in enumerate(
-            zip("abcd", ("all", "top 1", "top 1", "clicks"), of, strict=True)
-        )
-    ]
+    alike = {"rank": 1.0, "experiment": "e", "n": 8, "measure": measure, "in_words": measure}
+    alike |= {"better": better, "tuning": "held-out"}
+    rows = []
+    for stream, of in means.items():
+        sees = ("all", "top 1", "top 1", "clicks")
+        for at, (name, feedback, mean) in enumerate(zip("abcd", sees, of, strict=True)):
+            short = mean - max(of)
+            row = {"stream": stream, "stream_title": stream, "learner": name, "feedback": feedback}
+            row |= {"learner_title": f"{name} & co", "mean": mean, "low": mean - 0.004}
+            row |= {"high": mean + 0.004, "difference": short, "best": short == 0}
+            row |= {end: short + wide if short < 0 else float("nan") for end, wide in ENDS.items()}
+            row |= {"told_apart": mean < max(of) - 0.003, "mean_rank": 1.0 + at}
+            rows.append(alike | row)
     return pd.DataFrame(rows)
 
 
@@ -117,9 +96,7 @@ def told(frame: pd.DataFrame, title: str) -> dict:
 
 @pytest.fixture(scope="session")
 def file(tmp_path_factory) -> Path:
-    """A page with a figure of two curves in two panels, its data, a table of 30 columns, and twelve
-    claims.
-    """
+    """A page with a figure of two curves and panels, its data, a table of 30 columns, 12 claims."""
     folder = tmp_path_factory.mktemp("study")
     for name in ("figures", "tables"):
         (folder / name).mkdir()
@@ -140,20 +117,15 @@ def file(tmp_path_factory) -> Path:
     (folder / "tables" / "finals.csv").write_text("\n".join([head, *rows, ""]))
     ranked = {"e": [told(final(measure), "first") for measure in ("NDCG@10", "AP")]}
     ranked |= {"f": [told(final("regret").query("stream == 'Three'"), "second")]}
-    about = {"boards": ranked} | {
-        "citation": "x" * 300,
-        "environment": {"Python": "3"},
-        "commands": {"A figure": "snakemake " + "x" * 300},
-    }
+    about = EMPTY | {"boards": ranked, "citation": "x" * 300, "environment": {"Python": "3"}}
+    about |= {"commands": {"A figure": "snakemake " + "x" * 300}}
     pages.make({"study": "small"}, folder, folder / "report.html", claims(), about, cells())
     return folder / "report.html"
 
 
 @pytest.fixture
 def visit(browser, file):
-    """A function that opens the page; at the end nothing was asked for, and nothing went to the
-    console.
-    """
+    """A function that opens the page, which asks for nothing and writes nothing to the console."""
     said, asked, contexts = [], [], []
 
     def visit(viewport=DESK, theme="light", anchor="", **more):
@@ -176,9 +148,7 @@ def visit(browser, file):
 
 
 def seen(tab, column: int) -> list[str]:
-    """The texts of a column of the claims that are shown, from the top, once what was set off is
-    done.
-    """
+    """The texts of a column of the claims shown, from the top, once pending events are done."""
     tab.evaluate("new Promise(done => setTimeout(done))")
     rows = tab.locator("table.claims > tbody:not([hidden]) > tr:first-child")
     return rows.evaluate_all(f"rows => rows.map(row => row.cells[{column}].textContent.trim())")
@@ -233,9 +203,8 @@ def test_verdicts_by_family_are_a_table_where_there_is_room(visit, viewport, sha
     tab.locator("#families > summary").click()
     tab.wait_for_function("document.querySelector('table.families [data-label]') !== null")
     tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert (
-        tab.locator("table.families").evaluate("table => getComputedStyle(table).display") == shape
-    )
+    result = tab.locator("table.families").evaluate("table => getComputedStyle(table).display")
+    assert result == shape
 
 
 def best(tab) -> list[list[str]]:
@@ -252,36 +221,25 @@ def test_the_leaderboard_shows_what_is_chosen_and_sorts(visit):
     field = {
         name: tab.locator(f"#choose-{name}") for name in ("board", "measure", "stream", "feedback")
     }
-    assert len(best(tab)) == 5 and [head.split()[0] for head in best(tab)[0]] == [
-        "learner",
-        "feedback",
-        "One,",
-        "minus",
-    ]
+    assert len(best(tab)) == 5
+    assert [head.split()[0] for head in best(tab)[0]] == ["learner", "feedback", "One,", "minus"]
     assert best(tab)[1][2:] == ["0.691 [0.687, 0.695]", ""]
     assert best(tab)[2][2:] == ["0.691† [0.687, 0.695]", "-0.0003 [-0.0033, +0.0027]"]
     # by the difference, the farthest first
     tab.locator(".board:not([hidden]) thead button").nth(3).click()
     assert [row[0] for row in best(tab)[1:]] == ["d & co", "c & co", "b & co", "a & co"]
     field["stream"].select_option(label="all")
-    assert [head.split()[0] for head in best(tab)[0]] == [
-        "learner",
-        "feedback",
-        "One,",
-        "Three",
-        "mean",
-    ]
+    assert [head.split()[0] for head in best(tab)[0]] == yaml.safe_load(
+        "[learner, feedback, 'One,', Three, mean]"
+    )
     assert "0.691† [0.687, 0.695] (-0.0003)" in best(tab)[3]  # where means print equal
     field["feedback"].select_option("top 1")
     assert {row[0] for row in best(tab)[1:]} == {"b & co", "c & co"}
     field["measure"].select_option("AP")
     assert "AP, higher is better" in tab.locator(".board:not([hidden]) caption").inner_text()
     field["board"].select_option("Top: second")
-    assert (
-        best(tab)[0][2].startswith("Three")
-        and not field["measure"].is_visible()
-        and not field["stream"].is_visible()
-    )
+    assert best(tab)[0][2].startswith("Three") and not field["measure"].is_visible()
+    assert not field["stream"].is_visible()
     assert tab.locator(".board:not([hidden])").count() == 1
 
 
@@ -355,9 +313,8 @@ def test_the_theme_is_kept(visit):
     tab.get_by_role("button", name="Light theme").click()
     assert luminance(tab, "body") > 0.9
     tab.reload()
-    assert (
-        luminance(tab, "body") > 0.9 and tab.get_by_role("button", name="Dark theme").count() == 1
-    )
+    assert luminance(tab, "body") > 0.9
+    assert tab.get_by_role("button", name="Dark theme").count() == 1
 
 
 def test_it_works_where_nothing_may_be_stored(visit):
@@ -426,15 +383,12 @@ def test_claims_are_filtered_and_opened_by_the_keyboard(visit):
     more = tab.locator("tbody:not([hidden]) .more")
     more.focus()
     tab.keyboard.press("Enter")
-    assert (
-        more.get_attribute("aria-expanded") == "true" and tab.locator(".detail.open").is_visible()
-    )
+    assert more.get_attribute("aria-expanded") == "true"
+    assert tab.locator(".detail.open").is_visible()
     assert "26 seeds" in tab.locator(".detail.open").inner_text()
     drawn = tab.locator(".detail.open svg.interval").first
-    assert (
-        drawn.get_attribute("aria-label") == "0, interval [-0.1, 0.1]; claimed: above 0"
-        and drawn.is_visible()
-    )
+    assert drawn.get_attribute("aria-label") == "0, interval [-0.1, 0.1]; claimed: above 0"
+    assert drawn.is_visible()
     tab.keyboard.press("Space")
     assert tab.locator(".detail.open").count() == 0
 
@@ -493,9 +447,8 @@ def test_the_menu_is_not_cut_on_a_phone(visit):
     boxes = tab.locator("header a:visible, header button").evaluate_all(
         "all => all.map(one => one.getBoundingClientRect())"
     )
-    assert len(boxes) > 6 and all(
-        box["left"] >= 0 and box["right"] <= PHONE["width"] for box in boxes
-    )
+    assert len(boxes) > 6
+    assert all(box["left"] >= 0 and box["right"] <= PHONE["width"] for box in boxes)
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
@@ -504,7 +457,9 @@ def test_a_question_has_its_figure_as_a_picture_that_leads_to_it(browser, file, 
     for path in (tmp_path / "study/figures").iterdir():
         path.rename(path.with_name(path.name.replace("figure-1", "figure-2.2")))
     asked = claims()[0] | {"id": "perceptron-slam-competitive", "verdict": "undecided"}
-    pages.make({"study": "told"}, tmp_path / "study", tmp_path / "study/report.html", [asked], {})
+    pages.make(
+        {"study": "told"}, tmp_path / "study", tmp_path / "study/report.html", [asked], EMPTY
+    )
     with browser.new_context(viewport=viewport) as context:
         tab = context.new_page()
         tab.goto((tmp_path / "study/report.html").as_uri())
@@ -513,11 +468,8 @@ def test_a_question_has_its_figure_as_a_picture_that_leads_to_it(browser, file, 
         drawn = question.locator(
             ".panels svg" if viewport is PHONE else ".picture use"
         ).first.bounding_box()
-        assert (
-            drawn["x"] >= 0
-            and drawn["x"] + drawn["width"] <= viewport["width"]
-            and drawn["height"] > 50
-        )
+        assert drawn["x"] >= 0 and drawn["x"] + drawn["width"] <= viewport["width"]
+        assert drawn["height"] > 50
         assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
         question.locator(".picture").click()
         assert tab.locator("figure").evaluate("figure => figure.getBoundingClientRect().top") < 200
@@ -533,10 +485,8 @@ def test_curves_are_hidden_by_the_legend(visit):
     )
     curves = tab.locator("figure [data-curve]")
     entry.click()
-    assert entry.get_attribute("aria-pressed") == "false" and curves.evaluate_all(hidden) == [
-        "0",
-        "0",
-    ]
+    assert entry.get_attribute("aria-pressed") == "false"
+    assert curves.evaluate_all(hidden) == ["0", "0"]
     entry.press("Enter")
     assert entry.get_attribute("aria-pressed") == "true" and curves.evaluate_all(hidden) == []
 
@@ -582,17 +532,14 @@ def test_tables_sort_and_their_data_can_be_saved(visit, file):
     with tab.expect_download() as download:
         table.get_by_role("link", name="CSV").click()
     assert download.value.suggested_filename == "finals.csv"
-    assert (
-        Path(download.value.path()).read_bytes()
-        == (file.parent / "tables" / "finals.csv").read_bytes()
-    )
+    result = Path(download.value.path()).read_bytes()
+    assert result == (file.parent / "tables" / "finals.csv").read_bytes()
 
 
 def test_it_can_be_read_without_its_script(visit):
     tab = visit(java_script_enabled=False)
-    assert (
-        tab.locator(".detail").first.is_visible() and tab.locator("figure svg").first.is_visible()
-    )
+    assert tab.locator(".detail").first.is_visible()
+    assert tab.locator("figure svg").first.is_visible()
     assert (
         not tab.locator("#filter").is_visible()
         and not tab.locator(".tools button").first.is_visible()
@@ -638,9 +585,8 @@ def test_claims_are_open_in_print_and_figures_keep_their_legends(visit):
         and tab.locator("#claim-claim-4 .cells table").is_visible()
     )
     assert tab.locator("#words dl").is_visible()
-    assert (
-        tab.locator("figure").evaluate("figure => getComputedStyle(figure).breakInside") == "avoid"
-    )
+    result = tab.locator("figure").evaluate("figure => getComputedStyle(figure).breakInside")
+    assert result == "avoid"
     assert tab.evaluate("document.documentElement.scrollWidth") == 718
     tab.evaluate("dispatchEvent(new Event('afterprint'))")
     assert not tab.locator("#words dl").is_visible()

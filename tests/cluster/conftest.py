@@ -61,9 +61,7 @@ class Slurm:
         return done.stdout.strip()
 
     def jobs(self, *states) -> list[str]:
-        """The numbers of the jobs in these states, as Slurm names them; without any, of those not
-        yet at their end.
-        """
+        """The numbers of the jobs in these states, as Slurm names them; else of unfinished ones."""
         chosen = ["--states", ",".join(states)] if states else []
         return self("squeue", "--noheader", "--format=%i", *chosen).split()
 
@@ -106,9 +104,7 @@ class Study(Forked):
         return self.process
 
     def kill(self) -> None:
-        """End Snakemake at once, if it is still running; its jobs are not its children, and go
-        on.
-        """
+        """End Snakemake at once if it still runs; its jobs are not its children, and go on."""
         if self.process and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
@@ -117,9 +113,7 @@ class Study(Forked):
         return (self.folder / "printed").read_text()
 
     def check(self, *files) -> None:
-        """That these files are there, with what else is there, and that all of it is as in the
-        reference.
-        """
+        """That these files are there, with what else is there, all as in the reference."""
         digests = self.digests("cluster")
         assert {str(Path(file).relative_to("results/cluster")) for file in files} <= digests.keys()
         assert digests.items() <= self.reference.items()

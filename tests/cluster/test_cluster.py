@@ -1,13 +1,10 @@
-"""The study on a real Slurm: the same bytes as on one machine, also after jobs, nodes or Snakemake
-itself have died.
-"""
+"""The study on a real Slurm: the bytes of one machine, also after deaths of jobs and nodes."""
 
 import re
 
 import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
-
 TROUBLED = ("cancelled", "crashed", "greedy", "late")
 RUNS = {
     name: f"results/cluster/runs/perceptron/digits/{name}/seed-0-1.parquet" for name in TROUBLED
@@ -30,12 +27,8 @@ def test_the_profile_gives_the_bytes_of_a_run_on_one_machine(study):
 
 def test_one_allocation_gives_the_bytes_too(study):
     size = ("--cpus-per-task", 1, "--mem", 3000, "--time", 5)
-    script = (
-        study.folder / "profiles/allocation.sh",
-        SIMULATED,
-        "--configfile",
-        "config/studies/cluster.yaml",
-    )
+    script = (study.folder / "profiles/allocation.sh", SIMULATED, "--configfile")
+    script += ("config/studies/cluster.yaml",)
     place = ("--chdir", study.folder, f"--export=ALL,PYTHONPATH={study.folder / 'src'}")
     study.slurm("sbatch", "--wait", *size, *place, *script)
     study.check(SIMULATED)

@@ -8,9 +8,7 @@ import numpy as np
 
 
 class Troubled:
-    """Waits while trouble/NAME is there, and takes as many MB as it says; NAME.at has the Slurm job
-    and node.
-    """
+    """Waits while trouble/NAME is there, and takes its MB; NAME.at has Slurm job and node."""
 
     def __init__(self, features, rate, random, name=""):
         self.random = random

@@ -15,9 +15,7 @@ def noisy(packed):
 
 @pytest.fixture(scope="package")
 def odd(packed):
-    """Queries of one document, of two, of more than the radix sort's least; of one grade, or of
-    none above 0.
-    """
+    """Queries of one document, two, more than the radix sort's least; one grade, none above 0."""
     random = np.random.default_rng(3)
 
     def queries():

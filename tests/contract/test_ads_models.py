@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 from test_declarations import Flat
 
 from scant.bandits.learners import HEEDED, KINDS, AdLearner, Scorer
@@ -19,9 +20,7 @@ every_kind = pytest.mark.parametrize("kind", LEARNT)
 
 
 def drawn(seed, rows=1500, d=5, actions=4):
-    """A log of a uniform policy: ad a is clicked where feature a is the largest of the first K,
-    else seldom.
-    """
+    """A log of a uniform policy: ad a is clicked where feature a is the largest of the first K."""
     random = np.random.default_rng(seed)
     features = random.standard_normal((rows, d)).astype(np.float32)
     action = random.integers(0, actions, rows, dtype=np.int32)
@@ -44,16 +43,10 @@ def fitted(kind, log=LOG, seed=0, settings=FAST):
 
 def test_what_a_learner_heeds_follows_from_what_it_is():
     every = {"validation", "standardise", "select"}
-    expected = {
-        "logistic": every | {"undersample"},
-        "forest": {"undersample", "select"},
-        "auc-ranker": every | {"threshold", "undersample", "undersampled"},
-        "cost-sensitive-oaa": every,
-        "filter-tree": every,
-        "uniform": set(),
-        "logging": set(),
-        "oracle": set(),
-    }
+    expected = {"logistic": every | {"undersample"}, "forest": {"undersample", "select"}}
+    expected |= {"auc-ranker": every | {"threshold", "undersample", "undersampled"}}
+    expected |= {"cost-sensitive-oaa": every, "filter-tree": every, "uniform": set()}
+    expected |= {"logging": set(), "oracle": set()}
     assert {kind: {*KINDS[kind].heeds} for kind in expected} == expected
     for fact, readings in HEEDED.items():
         assert type("Such", (AdLearner,), {fact: True}).heeds == readings
@@ -62,20 +55,15 @@ def test_what_a_learner_heeds_follows_from_what_it_is():
 
 @pytest.mark.parametrize(
     ("facts", "undersampled", "heeded"),
-    [
-        ({"classifier": True}, "classifiers", True),
-        ({"classifier": True}, "all", True),
-        ({"ranker": True}, "classifiers", False),
-        ({"ranker": True}, "all", True),
-        ({}, "all", False),
-    ],
+    yaml.safe_load("""
+[[{classifier: true}, classifiers, true], [{classifier: true}, all, true],
+ [{ranker: true}, classifiers, false], [{ranker: true}, all, true], [{}, all, false]]
+"""),
 )
 def test_negatives_are_under_sampled_where_the_class_says_so(
     monkeypatch, facts, undersampled, heeded
 ):
-    """A sweep keeps the levels of `undersample` for just those scorers whose negatives it
-    changes.
-    """
+    """A sweep keeps the levels of `undersample` for the scorers whose negatives it changes."""
     rows = []
     fit = {
         "fit": lambda self, features, clicked, random: rows.append(

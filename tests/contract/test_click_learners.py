@@ -1,6 +1,4 @@
-"""What learners from clicks keep to: the compiled loop is the plain class, and both are what their
-papers say.
-"""
+"""Learners from clicks: the compiled loop is the plain class, and both are as in the papers."""
 
 from dataclasses import replace
 from functools import cache
@@ -8,6 +6,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -55,8 +54,6 @@ def plain(stream, settings, rate, rounds=80, seed=3, empty="zero", measures=(), 
 
 
 # --- the compiled loop is the plain class
-
-
 @pytest.mark.parametrize("shown", [2, 10])
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("kind", LEARNERS)
@@ -95,9 +92,7 @@ def same(stream, settings):
 
 
 def test_what_clicks_prefer_by_hand():
-    """Places 2 and 4 of 5 were clicked: one pair above the first, two above the second, and the
-    next below both.
-    """
+    """Clicks at places 2 and 4 of 5: one pair above the first, two above the second, one below."""
     scores, ranking = np.zeros(5, np.float32), np.array([4, 3, 2, 1, 0], np.int32)
     clicked, g = np.array([0, 1, 0, 1, 0], np.int8), np.full(5, np.nan)
     assert kernels.clicked_gradient(scores, ranking, clicked, True, g)
@@ -130,9 +125,7 @@ def test_the_compiled_gradient_is_that_of_the_plain_weights(data):
 
 
 def test_scores_far_apart_leave_the_gradient_finite():
-    """Exponentials of such scores underflow, and a low document may be shown where only low ones
-    are left.
-    """
+    """Exponentials of such scores underflow: low documents are shown where they alone remain."""
     scores = np.array([0, -2000, -2001, -3000], np.float32)
     ranking = np.array([2, 0, 3, 1], np.int32)
     for pattern in product((False, True), repeat=3):
@@ -160,8 +153,6 @@ def test_scores_that_overflow_end_the_play_in_the_same_round(stream, kind):
 
 
 # --- what reaches the learner
-
-
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_grades_reach_the_learner_through_clicks_alone(noisy, packed, kind):
     """A user who minds no grade tells nothing of them."""
@@ -200,12 +191,8 @@ def test_grades_of_documents_that_are_not_shown_change_nothing(noisy, packed, ki
 
 
 # --- users
-
-
 def patterns(user, grades):
-    """Each pattern of clicks that a user may leave on documents of these grades, with its
-    probability.
-    """
+    """Each pattern of clicks that a user may leave on documents of these grades, by probability."""
     found = {}
 
     def look(place, clicked, chance):
@@ -236,13 +223,9 @@ def test_a_user_clicks_as_often_as_its_probabilities_say(name):
 
 
 # --- Plackett-Luce
-
-
 @pytest.mark.parametrize("scores", SCORES)
 def test_probabilities_of_rankings(scores):
-    """Place by place, in proportion to the exponentials of the scores of those left; of all
-    rankings they sum to 1.
-    """
+    """In proportion to the exponentials of the scores of those left; all rankings sum to 1."""
     odds = np.exp(scores)
     for ranking in THREE:
         a, b, _ = odds[ranking]
@@ -261,8 +244,6 @@ def test_rankings_are_sampled_with_these_probabilities():
 
 
 # --- PDGD
-
-
 @pytest.mark.parametrize(
     ("clicked", "found"),
     [
@@ -279,9 +260,7 @@ def test_preferences_that_clicks_show(clicked, found):
 
 
 def test_weights_of_pairs_are_those_of_the_paper():
-    """Rankings of four of which three are shown, each pattern of clicks: rho of a ranking and its
-    exchange sum to 1.
-    """
+    """Four documents, three shown, all clicks: rho of a ranking and its exchange sum to 1."""
     scores = np.array([0.4, -0.3, 1.1, 0.2])
     odds = np.exp(scores)
     for ranking in map(np.array, permutations(range(4))):
@@ -300,9 +279,7 @@ def test_weights_of_pairs_are_those_of_the_paper():
 
 
 def expected_weights(scores, shown, chances):
-    """The expectation of PDGD's pair weights over all rankings of three documents and all
-    clicks.
-    """
+    """The expectation of PDGD's pair weights over all rankings of three documents and clicks."""
     total = np.zeros((3, 3))
     for ranking in THREE:
         for clicked, chance in chances(ranking[:shown]).items():
@@ -318,9 +295,7 @@ def weights_of(scores, ranking, clicked):
 
 
 def shown_preference(ranking, chances, above, below):
-    """The probability that clicks on a ranking show a preference of the first document to the
-    second.
-    """
+    """The probability that clicks on a ranking prefer the first document to the second."""
     found = 0.0
     for clicked, chance in chances(ranking).items():
         found += chance * any(
@@ -330,9 +305,7 @@ def shown_preference(ranking, chances, above, below):
 
 
 def advantages(i, j, shown, chances):
-    """P(clicks prefer i to j | R) - P(clicks prefer j to i | R*), for each ranking R that shows
-    both.
-    """
+    """P(clicks prefer i to j | R) - P(clicks prefer j to i | R*) of rankings R that show both."""
     for ranking in THREE:
         if {i, j} <= {*ranking[:shown]}:
             exchanged = np.array([{i: j, j: i}.get(document, document) for document in ranking])
@@ -394,9 +367,7 @@ def test_users_who_do_not_leave_prefer_greater_grades_in_every_ranking(scores):
 
 @pytest.mark.parametrize("scores", SCORES)
 def test_who_leaves_after_a_good_document_prefers_it_on_the_whole_but_not_in_every_ranking(scores):
-    """The paper's condition does not hold of the navigational user, while its conclusion does on
-    lists of three.
-    """
+    """The navigational user breaks the paper's condition; its conclusion holds on lists of 3."""
     worst = 0.0
     for grades in map(np.array, product(range(3), repeat=3)):
         chances = of_user(USERS_OF_THREE["navigational"], grades)
@@ -409,9 +380,7 @@ def test_who_leaves_after_a_good_document_prefers_it_on_the_whole_but_not_in_eve
 
 
 def test_without_rho_there_is_a_preference_among_equals():
-    """The control: of equal documents the one on top more often is seen more often, and so
-    preferred more often.
-    """
+    """The control: of equal documents the one on top more often is preferred more often."""
     scores, grades = np.array([1.0, 0.0, -1.0]), np.array([1, 1, 1])
     chances, total = of_user(USERS_OF_THREE["informational"], grades), np.zeros((3, 3))
     for ranking in THREE:
@@ -424,8 +393,6 @@ def test_without_rho_there_is_a_preference_among_equals():
 
 
 # --- inverse propensities
-
-
 def expected_gradient(user, grades, ranking, scores, propensities):
     """The expectation of the gradient in the scores over all clicks on the whole ranking."""
     settings = Settings(
@@ -441,23 +408,17 @@ def expected_gradient(user, grades, ranking, scores, propensities):
 
 
 def gradient_of_everything_looked_at(clicks, scores):
-    """That of the loss in which each document counts as often as it would be clicked if it were
-    looked at.
-    """
+    """That of the loss in which a document counts as often as it would be clicked if looked at."""
     slope = clicks[:, None] / (1 + np.exp(scores[:, None] - scores))
     return slope.sum(0) - slope.sum(1)
 
 
 @pytest.mark.parametrize(
     ("name", "propensities", "biased"),
-    [
-        ("position", "known", False),
-        ("position", "affine", False),
-        ("position", "none", True),
-        ("trust", "known", True),
-        ("trust", "affine", False),
-        ("navigational", "none", True),
-    ],
+    yaml.safe_load("""
+[[position, known, false], [position, affine, false], [position, none, true], [trust, known, true],
+ [trust, affine, false], [navigational, none, true]]
+"""),
 )
 def test_which_propensities_make_the_gradient_unbiased(name, propensities, biased):
     """Its expectation is to be the same however documents are ranked."""
@@ -469,9 +430,7 @@ def test_which_propensities_make_the_gradient_unbiased(name, propensities, biase
 
 
 def test_a_list_without_a_click_leaves_weights_of_0_where_they_are(stream):
-    """Each document counts alike, and scores are equal: whatever rounding left would rank the next
-    query.
-    """
+    """Documents and scores are alike: whatever rounding left would rank the next query."""
     settings = made(stream, "ips", user="position", propensities="affine")
     learner = LEARNERS["ips"](stream.metadata, 1.0, settings, None)
     assert len({*learner.shifts}) == 1 and learner.shifts[0] > 0
@@ -512,8 +471,6 @@ def test_without_swaps_it_shows_its_own_ranking_and_swaps_exchange_the_first(noi
 
 
 # --- DBGD
-
-
 class Coins:
     """Coins in a given order, as the numbers that decide them."""
 
@@ -532,9 +489,7 @@ def drafts(current, candidate):
 
 @pytest.mark.parametrize("candidate", THREE)
 def test_every_place_is_either_teams_with_equal_chances(candidate):
-    """So that a user who clicks without regard to documents prefers neither, whatever the two
-    rankings are.
-    """
+    """A user who clicks without regard to documents prefers neither, whatever the two rankings."""
     teams = np.array([teams for _, teams in drafts(np.arange(3), candidate)])
     np.testing.assert_array_equal(teams.mean(0), 0.5)
 

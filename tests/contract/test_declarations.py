@@ -51,8 +51,6 @@ def takes(function, *arguments, **options) -> str:
 
 
 # --- settings
-
-
 def of_setting(setting: Setting) -> list[str]:
     """What is wrong with a setting of a learner or of an experiment."""
     found = [] if is_sentence(setting.about) else [f"{setting.name} is not described by a sentence"]
@@ -121,8 +119,6 @@ def test_what_is_wrong_with_a_setting_is_said(changes, words):
 
 
 # --- learners
-
-
 def of_learner(learner: type, family) -> list[str]:
     """What a class lacks of what it is to declare in a family, or declares amiss."""
     own, known = vars(learner), settings_of(learner)
@@ -190,9 +186,7 @@ def of_contextual(learner) -> list[str]:
 
 
 def of_top(learner) -> list[str]:
-    """A learner that descends on a surrogate: it has a look for each, and a surrogate of its own or
-    a setting.
-    """
+    """A learner that descends on a surrogate: a look for each, its own surrogate or a setting."""
     found = methods(learner, "rank", "learn", "events", "suffered")
     named = settings_of(learner).get("surrogate")
     surrogates = named.rule["enum"] if named else top.OBJECTIVES
@@ -232,9 +226,7 @@ def of_player(learner) -> list[str]:
 
 
 def of_ads(learner) -> list[str]:
-    """A learner of ads: its settings are the arguments of `__init__`, but for lambda, which is
-    chosen from a grid.
-    """
+    """A learner of ads: its settings are the arguments of `__init__`, but for lambda."""
     found, declared = lookless(learner), settings_of(learner)
     if learner.regularised != ("lambdas" in declared):
         found.append("is regularised if, and only if, it has the setting lambdas")
@@ -251,13 +243,8 @@ def of_ads(learner) -> list[str]:
 
 
 # A family whose learners are none of these has no rules of its own here.
-BASES = {
-    top.Top: of_top,
-    click_learners.FromClicks: of_clicks,
-    online.Contextual: of_contextual,
-    Player: of_player,
-    AdLearner: of_ads,
-}
+BASES = {top.Top: of_top, click_learners.FromClicks: of_clicks, online.Contextual: of_contextual}
+BASES |= {Player: of_player, AdLearner: of_ads}
 
 
 @pytest.mark.parametrize(("family", "kind"), BUILT_IN.values(), ids=BUILT_IN)
@@ -376,19 +363,14 @@ TEMPLATES = {  # what each is made with besides its settings
 def test_templates_of_ones_own_learners_declare_what_they_take(kind, monkeypatch):
     monkeypatch.chdir(ROOT)
     learner = own_class(kind)
-    assert (
-        is_sentence(learner.about)
-        and all(map(_drawn, learner.looks.values()))
-        and "" in learner.looks
-    )
+    assert is_sentence(learner.about) and all(map(_drawn, learner.looks.values()))
+    assert "" in learner.looks
     taken = [name for name in inspect.signature(learner).parameters if name not in TEMPLATES[kind]]
     assert taken and not arguments(taken, settings_of(learner))
     assert not [defect for setting in learner.settings for defect in of_setting(setting)]
 
 
 # --- figures, tables, quantities and families
-
-
 def of_dotted(dotted: str) -> str:
     """Why what "module:function" names cannot be called; empty if it can."""
     try:
@@ -487,9 +469,8 @@ def test_a_family_says_where_learners_play_and_what_makes_a_run(family):
     taken = {name for draw in draws for name in defaults_of(draw)} - {"radius"}
     assert taken <= {*place.rules}
     assert {*family.told} <= {setting.name for setting in family.settings}
-    assert not of_dotted(family.engine) and not takes(
-        families.called(family.engine), {}, "target", [0], {}
-    )
+    assert not of_dotted(family.engine)
+    assert not takes(families.called(family.engine), {}, "target", [0], {})
     assert not family.toys or (
         not of_dotted(family.toys) and not takes(families.called(family.toys))
     )

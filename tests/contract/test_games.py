@@ -1,11 +1,10 @@
-"""What every learner of the games keeps to; the compiled loops and the plain classes play the same
-game.
-"""
+"""What learners of games keep to; compiled loops and plain classes play the same game."""
 
 from itertools import product
 
 import numpy as np
 import pytest
+import yaml
 from regret import regret
 
 from scant.errors import SettingError
@@ -50,23 +49,11 @@ LOOPS = {
     "hedge": "hedge",
     "multiplicative-weights": "multiplicative-weights",
 }
-PLAIN = {
-    "best-fixed": "best-fixed",
-    "permelearn": "permelearn",
-    "comb-band": "comb-band",
-    "rtopkf, hedge": {"kind": "rtopkf", "black_box": "hedge"},
-}
-LOSSES = [
-    "sum-loss",
-    "pairwise-loss",
-    "dcg",
-    "dcg@3",
-    "precision@4",
-    "ndcg",
-    "ndcg@3",
-    "auc-loss",
-    "ap",
-]
+PLAIN = {"best-fixed": "best-fixed", "permelearn": "permelearn", "comb-band": "comb-band"}
+PLAIN |= {"rtopkf, hedge": {"kind": "rtopkf", "black_box": "hedge"}}
+LOSSES = yaml.safe_load(
+    "[sum-loss, pairwise-loss, dcg, dcg@3, precision@4, ndcg, ndcg@3, auc-loss, ap]"
+)
 NOT_FOR_AP = {"rtopkf-adaptive", "rtopkf-adaptive, random", "permelearn", "comb-band"}
 TABLES = {"hedge", "multiplicative-weights"}  # a weight for each of at most 6! rankings
 # few items, and losses that are observable from the top 2
@@ -140,10 +127,8 @@ def test_no_learner_or_stream_or_loss_is_left_out(games):
         one if isinstance(one, str) else one["kind"] for one in [*LOOPS.values(), *PLAIN.values()]
     }
     assert kinds == set(LEARNERS)
-    assert {loss.partition("@")[0] for _, loss in GAMES.values()} == {
-        *losses.LOSSES,
-        *losses.CUT_LOSSES,
-    }
+    result = {loss.partition("@")[0] for _, loss in GAMES.values()}
+    assert result == {*losses.LOSSES, *losses.CUT_LOSSES}
     for name, learner in LOOPS.items():
         assert build(Game(small_stream(name), loss_for(name)), learner, generator(0)).loop(), name
     for name, learner in PLAIN.items():
@@ -159,8 +144,6 @@ def test_no_two_learners_have_the_same_kind_or_look():
 
 
 # --- how they play
-
-
 def playable(name, learner, game):
     k = learner.get("k", 1) if isinstance(learner, dict) else 1
     if name in OF_CELLS and (
@@ -202,17 +185,13 @@ def test_the_compiled_loop_is_the_plain_class(games, game, name):
 @pytest.mark.parametrize("name", OF_CELLS)
 @pytest.mark.parametrize(("kind", "loss", "m", "k", "grades"), ATLAS)
 def test_so_it_is_on_a_cell_of_every_kind_for_a_thousand_rounds(kind, loss, m, k, grades, name):
-    """Rounding does not grow: for exploration by optimisation, whose solver would amplify it, there
-    is none.
-    """
+    """Rounding does not grow: optimised exploration, which would amplify it, has none."""
     rate = cell(loss, m, k, grades).rate
     observed = (
         "all alike" if rate.rate == "0" else "locally" if rate.locally_observable else "globally"
     )
-    assert (
-        kind == ("all" if observed == "locally" and k == m else observed)
-        and rate.globally_observable
-    )
+    assert kind == ("all" if observed == "locally" and k == m else observed)
+    assert rate.globally_observable
     if name == "exploration-by-optimisation" and kind == "globally":
         return  # refused
     settings = {"grades": grades, "k": k, "loss": loss} if kind != "all alike" else {"relevant": 1}
@@ -247,9 +226,7 @@ def test_so_it_is_with_more_items_than_are_sorted_by_counting(name):
 
 @pytest.mark.parametrize(("items", "k"), [(2, 1), (3, 1), (3, 2)])
 def test_so_it_is_with_blocks_that_grow_and_shrink(items, k):
-    """Two items change places again and again, so that exploiting loses more and blocks are short,
-    then no more.
-    """
+    """Two items change places again and again, so that blocks are short, and then no more."""
     rounds = np.arange(4000)
     stream = np.zeros((4000, items), np.int8)
     stream[rounds, np.minimum(rounds, 3000) // 300 % 2] = 1
@@ -262,9 +239,7 @@ def test_so_it_is_with_blocks_that_grow_and_shrink(items, k):
 
 
 def test_so_it_is_with_large_values_and_long_games(monkeypatch):
-    """Weights drift by more than exp() holds, up and down, and the odds of the quick sort are
-    computed anew.
-    """
+    """Weights drift beyond exp(), up and down, and the quick sort's odds are computed anew."""
     for sign in (1, -1):
         game = Game(sign * stream_of("graded", 300, 5).astype(float) * 10, "position-loss")
         for sort, eta in product(SORTS, (0.001, 1.0, 40.0)):
@@ -292,9 +267,7 @@ def test_a_game_again_is_the_same_game_and_leaves_the_stream_as_it_was(name):
 
 @pytest.mark.parametrize("name", [name for name in [*LOOPS, *PLAIN] if name != "best-fixed"])
 def test_a_ranking_is_made_before_its_round_is_seen(name):
-    """Other values from some round on (the same ones, for other items) change nothing of the rounds
-    before.
-    """
+    """Other values from some round on change nothing of the rounds before."""
     stream, learner = small_stream(name), {**LOOPS, **PLAIN}[name]
     kept = np.arange(1, 71)
     whole = np.diff(
@@ -355,9 +328,7 @@ def test_what_is_not_shown_on_top_changes_no_ranking(name):
 @pytest.mark.parametrize("setting", ["etaa", "facts"])
 def test_unknown_settings_are_named(learner, setting):
     game = Game(stream_of("flip", items=5), "dcg")
-    with pytest.raises(
-        SettingError, match=f"unknown setting of the learner '{learner}' '{setting}'"
-    ):
+    with pytest.raises(SettingError, match=f"unknown setting of the learner .* '{setting}'"):
         build(game, {"kind": learner, setting: 1}, generator(0))
 
 

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import yaml
 
 from scant.errors import SettingError
 from scant.measures import rank
@@ -12,38 +13,19 @@ from scant.rankers import learners
 from scant.rankers.learners import LEARNERS, MEASURES, Linear, Settings, UserLearner, class_of
 from scant.rankers.play import play, play_plain, query_order, recorded
 
-VARIANTS = {
-    "slam-ap": {"kind": "slam", "measure": "ap"},
-    "slam-ndcg": {"kind": "slam", "measure": "ndcg"},
-    "slam-ndcg@10": {"kind": "slam", "measure": "ndcg@10"},
-    "slam-settings": {
-        "kind": "slam",
-        "measure": "ndcg",
-        "trigger": "ap",
-        "decay": 0.5,
-        "margin": 2.0,
-        "by_loss": True,
-    },
-    "slam-averaged": {
-        "kind": "slam",
-        "measure": "ndcg@10",
-        "margin": "grade-gap",
-        "averaged": True,
-    },
-    "slam-averaged-ap": {"kind": "slam", "measure": "ap", "averaged": True},
-    "max-hinge": {"kind": "max-hinge"},
-    "max-hinge-ap": {"kind": "max-hinge", "measure": "ap", "decay": 0.25},
-    "listnet": {"kind": "listnet"},
-    "listnet-ap": {"kind": "listnet", "measure": "ap", "decay": 0.0},
-    "slam-average": {"kind": "slam", "iterate": "average"},
-    "slam-suffix": {"kind": "slam", "measure": "ap", "iterate": "suffix"},
-    "max-hinge-average": {"kind": "max-hinge", "iterate": "average"},
-    "listnet-suffix": {"kind": "listnet", "iterate": "suffix"},
-    "binary-perceptron": {"kind": "binary-perceptron"},
-    "binary-perceptron-ap": {"kind": "binary-perceptron", "measure": "ap"},
-    "random": {"kind": "random"},
-    "ideal": {"kind": "ideal"},
-}
+VARIANTS = yaml.safe_load("""
+{slam-ap: {kind: slam, measure: ap}, slam-ndcg: {kind: slam, measure: ndcg},
+ slam-ndcg@10: {kind: slam, measure: ndcg@10}, slam-settings: {kind: slam, measure: ndcg,
+ trigger: ap, decay: 0.5, margin: 2.0, by_loss: true}, slam-averaged: {kind: slam, measure: ndcg@10,
+ margin: grade-gap, averaged: true}, slam-averaged-ap: {kind: slam, measure: ap, averaged: true},
+ max-hinge: {kind: max-hinge}, max-hinge-ap: {kind: max-hinge, measure: ap, decay: 0.25},
+ listnet: {kind: listnet}, listnet-ap: {kind: listnet, measure: ap, decay: 0.0},
+ slam-average: {kind: slam, iterate: average}, slam-suffix: {kind: slam, measure: ap,
+ iterate: suffix}, max-hinge-average: {kind: max-hinge, iterate: average},
+ listnet-suffix: {kind: listnet, iterate: suffix}, binary-perceptron: {kind: binary-perceptron},
+ binary-perceptron-ap: {kind: binary-perceptron, measure: ap}, random: {kind: random},
+ ideal: {kind: ideal}}
+""")
 SOURCES = ("text", "released-code")
 CASES = {
     f"{name}, {source}": (VARIANTS[name], source) for name, source in product(VARIANTS, SOURCES)
@@ -52,18 +34,8 @@ every_case = pytest.mark.parametrize(("learner", "source"), CASES.values(), ids=
 every_kind = pytest.mark.parametrize("kind", LEARNERS)
 # Each measure that runs may record, whole and cut: below, at and above the sizes of queries and the
 # papers' 10.
-FURTHER = (
-    "err",
-    "err@3",
-    "precision@1",
-    "precision@5",
-    "dcg",
-    "dcg@10",
-    "ndcg@1",
-    "ndcg@5",
-    "ndcg@40",
-    "ndcg@100",
-)
+FURTHER = ("err", "err@3", "precision@1", "precision@5", "dcg", "dcg@10", "ndcg@1", "ndcg@5")
+FURTHER += ("ndcg@40", "ndcg@100")
 LINEAR = [kind for kind, learner in LEARNERS.items() if issubclass(learner, Linear)]
 
 
@@ -73,9 +45,7 @@ def test_no_built_in_learner_is_left_out():
 
 
 def odd_queries(random, features, relevant=None):
-    """Queries of every odd kind: one document, none relevant, all of one grade, documents that are
-    the same.
-    """
+    """Queries of every odd kind: one document, none relevant, one grade, equal documents."""
     for q, m in enumerate([1, 2, 5, 12, 20, 33, 45] * 4):
         grades = random.integers(0, 5, m)
         if relevant:
@@ -100,9 +70,7 @@ def stream(packed):
 
 @pytest.fixture(scope="module")
 def exact_stream(packed):
-    """Features are of 1/64, and powers of two of the documents are relevant: perceptrons' sums have
-    no rounding.
-    """
+    """Features are of 1/64, and powers of two are relevant: perceptrons' sums have no rounding."""
     random = np.random.default_rng(12)
     return packed(odd_queries(random, lambda m: random.integers(-64, 65, (m, 9)) / 64, relevant=4))
 
@@ -201,9 +169,7 @@ def test_an_update_is_made_where_something_is_lost(stream, learner, source, empt
 
 @every_case
 def test_a_ranking_is_made_before_its_grades_are_seen(stream, learner, source):
-    """What a round measures is the ranking by the weights that the rounds before it left, or by a
-    mean of these.
-    """
+    """A round measures the ranking by the weights of the rounds before it, or by their mean."""
     if learner["kind"] not in LINEAR:
         return
     queries = query_order(stream, generator(3, "queries"), 60)
@@ -267,8 +233,6 @@ def test_the_plain_loop_asks_for_grades_after_the_ranking(monkeypatch):
 
 
 # --- further measures
-
-
 @every_kind
 @pytest.mark.parametrize("empty", ["zero", "one", "skip"])
 def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(stream, kind, empty):
@@ -311,8 +275,6 @@ def test_grades_beyond_a_measures_scale_are_refused(packed):
 
 
 # --- rates
-
-
 RATES = 2.0 ** np.arange(-7, 8)
 
 
@@ -349,11 +311,7 @@ def test_scores_that_are_not_finite_end_the_play(stream, learner, rate):
 
 
 # --- controls
-
-
 # --- settings
-
-
 def complete(learner, source="text", simulated=False):
     """The complete settings of a learner, and its rates."""
     cls, of_run = class_of(learner.get("kind", "")), readings(source, simulated)
@@ -361,10 +319,8 @@ def complete(learner, source="text", simulated=False):
 
 
 def test_what_the_readings_make_of_a_learner():
-    assert complete({"kind": "slam", "measure": "ap", "rates": [0.5, "theory"]}) == (
-        Settings("slam", "ap", "ap"),
-        [0.5, "theory"],
-    )
+    result = complete({"kind": "slam", "measure": "ap", "rates": [0.5, "theory"]})
+    assert result == (Settings("slam", "ap", "ap"), [0.5, "theory"])
     assert complete({"kind": "listnet"}) == (Settings("listnet", "ndcg@10", "ndcg@10", 0.5), [1.0])
     assert complete({"kind": "listnet", "decay": 0.0})[0].decay == 0
     assert complete({"kind": "random"})[1] == [None]
@@ -375,10 +331,8 @@ def test_what_the_readings_make_of_a_learner():
         "random": Settings("random", "ap", "ap"),
     }
     for kind, settings in released.items():
-        assert (
-            complete({"kind": kind, "measure": "ap", "rates": [9.0]}, "released-code")[0]
-            == settings
-        )
+        result = complete({"kind": kind, "measure": "ap", "rates": [9.0]}, "released-code")[0]
+        assert result == settings
     # the code has one rate, whatever the study's grid
     for kind in ("slam", "max-hinge", "listnet"):
         assert complete({"kind": kind, "rates": [3.0, "theory"]}, "released-code")[1] == [1.0]
@@ -426,9 +380,7 @@ def test_a_learner_of_ones_own(stream, tmp_path, monkeypatch):
         x, grades = stream[q]
         assert played.measured[q, 2] == MEASURES["ap"](rank(x[:, 2]), grades)
     for kind in ("own_learner:Second", "no_such_module:First"):
-        with pytest.raises(
-            SettingError, match=f"learner '{kind}' cannot be imported .*module:Class"
-        ):
+        with pytest.raises(SettingError, match=f"'{kind}' cannot be imported .*module:Class"):
             made(stream, {"kind": kind})
     with pytest.raises(SettingError, match=r"cannot be made with its options: .*'places'"):
         made(stream, {"kind": "own_learner:First", "options": {"places": 2}})

@@ -1,6 +1,4 @@
-"""The policy gradient on the grade of place 1: the compiled loop is the plain class, and the
-estimate is unbiased.
-"""
+"""The policy gradient on the grade of place 1: loop and class agree, the estimate is unbiased."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,4 @@
-"""Least squares on the grades seen: the compiled loop is the plain class, and both are ridge
-regression.
-"""
+"""Least squares on the grades seen: loop and class agree, and are ridge regression."""
 
 import numpy as np
 import pytest
@@ -32,9 +30,7 @@ def both(stream, entry, rounds=120):
 @pytest.mark.parametrize("explore", EXPLORE)
 @pytest.mark.parametrize("k", [1, 2, 10, 100])
 def test_the_compiled_loop_is_the_plain_class(stream, explore, k):
-    """The class solves the normal equations in each round; the loop takes in a document at a
-    time.
-    """
+    """The class solves the normal equations in each round; the loop takes in documents."""
     one, other = both(stream, {"k": k, "explore": explore, "alpha": 0.7})
     np.testing.assert_array_equal(one.events, other.events)
     for name in ("measured", "loss", "ranker", "weights"):
@@ -77,9 +73,7 @@ def test_draws_have_the_covariance_of_ridge_regression(noisy):
 
 
 def test_optimism_finds_what_greed_overlooks(packed):
-    """One kind of document is good but rarely on top: shown once each, greed stays with what it saw
-    first.
-    """
+    """A kind of document is good but rarely on top: greed stays with what it saw first."""
     fair, good = np.array([1.0, 0.0], np.float32), np.array([0.0, 1.0], np.float32)
     stream = packed((np.array([1, 2]), np.array([fair, good])) for _ in range(40))
     shown = {}

@@ -1,6 +1,4 @@
-"""What steps as large as the gradients so far tell keep to: compiled loops and plain classes
-alike.
-"""
+"""Steps as large as the gradients so far tell: compiled loops and plain classes alike."""
 
 from itertools import product
 
@@ -15,12 +13,8 @@ from scant.rankers.play import play, play_plain, query_order
 from scant.rankers.steps import CHOICES, FREE, SCHEDULE, STEPS, CoinBetting
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0, "judge": None}
-FULL = {
-    "slam": {"kind": "slam"},
-    "slam-ap": {"kind": "slam", "measure": "ap", "by_loss": True},
-    "max-hinge": {"kind": "max-hinge"},
-    "listnet": {"kind": "listnet"},
-}
+FULL = {"slam": {"kind": "slam"}, "slam-ap": {"kind": "slam", "measure": "ap", "by_loss": True}}
+FULL |= {"max-hinge": {"kind": "max-hinge"}, "listnet": {"kind": "listnet"}}
 
 
 @pytest.fixture(params=["noisy", "odd"])
@@ -155,9 +149,7 @@ def test_small_cases_by_hand():
 
 
 def plain_cocob(gradients):
-    """Where one coordinate is after each of its gradients: Orabona and Tommasi 2017, Algorithm 2,
-    from 0.
-    """
+    """A coordinate after each of its gradients: Orabona and Tommasi 2017, Algorithm 2, from 0."""
     largest = lengths = reward = total = weight = 0.0
     for gradient in gradients:
         largest = max(largest, abs(gradient))
@@ -170,9 +162,7 @@ def plain_cocob(gradients):
 
 
 def test_cocob_is_its_algorithm_until_what_limits_its_bets_are_the_sums():
-    """400 gradients, whose sums in each coordinate end above 100 times the largest; some are 0 at
-    first.
-    """
+    """400 gradients whose sums end above 100 times the largest; some are 0 at first."""
     random = np.random.default_rng(11)
     gradients = random.uniform(0.3, 1.0, (400, 3)) * np.where(random.random((400, 3)) < 0.7, -1, 1)
     gradients[:5, 1], gradients[200:, 2] = 0.0, 1.5 * gradients[200:, 2]

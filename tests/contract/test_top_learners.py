@@ -1,6 +1,4 @@
-"""What learners that see the top of their rankings keep to, the compiled loop and the plain class
-alike.
-"""
+"""What learners that see the top of rankings keep to, compiled loop and plain class alike."""
 
 import importlib.util
 from dataclasses import replace
@@ -29,9 +27,7 @@ EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
 
 @pytest.fixture(scope="module")
 def digits(packed):
-    """Real: which of these handwritten digits are the same as the query's? No package of sklearn is
-    imported.
-    """
+    """Real: which handwritten digits are the query's? No package of sklearn is imported."""
     root = Path(importlib.util.find_spec("sklearn").origin).parent
     table = np.loadtxt(root / "datasets/data/digits.csv.gz", delimiter=",")
     queries, _ = simulated.retrieval(np.random.default_rng(1), table[:, :-1], table[:, -1], 60, 12)
@@ -79,8 +75,6 @@ def alike(one, two):
 
 
 # --- the compiled loop is the plain class
-
-
 @pytest.mark.parametrize("source", ["text", "released-code"])
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_compiled_loop_is_the_plain_class(stream, objective, source):
@@ -111,15 +105,11 @@ def test_the_compiled_loop_is_the_plain_class(stream, objective, source):
 @pytest.mark.parametrize("objective", LOSSES)
 def test_the_compiled_loop_is_the_plain_class_for_what_was_seen(stream, objective):
     """Each k, with and without weights, exploration, a control variate and an intercept."""
-    ways = (
-        {"exploration": 0},
-        {"exploration": 0.3},
-        {"exploration": "slot"},
-        {"exploration": 0.5, "weights": "full"},
-        {"exploration": "schedule", "weights": "full"},
-        {"exploration": "slot", "weights": "full"},
-        {"exploration": "slot", "weights": "full", "gamma": 0.5},
-    )
+    ways = ({"exploration": 0}, {"exploration": 0.3}, {"exploration": "slot"})
+    ways += ({"exploration": 0.5, "weights": "full"},)
+    ways += ({"exploration": "schedule", "weights": "full"},)
+    ways += ({"exploration": "slot", "weights": "full"},)
+    ways += ({"exploration": "slot", "weights": "full", "gamma": 0.5},)
     for k, way in product((1, 2, 3, 10, "all"), ways):
         if (k == 1 and objective != "squared") or ("weights" in way and objective == "listnet"):
             continue
@@ -203,9 +193,7 @@ def test_a_slot_shows_the_own_ranking_but_for_place_k_which_holds_any_from_there
 
 @pytest.mark.parametrize("kind", ["ogd", "seen", "rtop"])
 def test_centred_features_come_to_the_same_as_the_setting(packed, digits, kind):
-    """A stream of the same documents, each less its query's mean, is learnt alike up to
-    rounding.
-    """
+    """A stream of the same documents, less their query's mean, is learnt alike up to rounding."""
     queries = (digits[q] for q in range(len(digits)))
     moved = packed((grades, x - x.mean(axis=0, dtype=float)) for x, grades in queries)
     more = {} if kind == "ogd" else {"k": 3, "exploration": "slot"}
@@ -232,9 +220,7 @@ def test_an_intercept_is_a_feature_that_is_1_for_all_documents(packed, noisy, st
 
 
 def test_where_there_is_nothing_to_learn_an_intercept_learns_nothing_else(packed):
-    """200 queries of two documents with one grade: features that are centred explain it by what is
-    on top.
-    """
+    """200 queries of two documents of one grade: centred features explain it by the top."""
     random = np.random.default_rng(5)
     alike = packed((np.array([1, 1]), random.normal(size=(2, 3))) for _ in range(200))
     settings = complete({"kind": "seen", "surrogate": "squared", "k": 1}, {"radius": 9.0}, 2000)
@@ -292,8 +278,6 @@ def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(st
 
 
 # --- feedback
-
-
 class Watched(Top):
     """Keeps what it is shown."""
 
@@ -350,8 +334,6 @@ def test_who_sees_everything_descends_on_the_gradient(stream, objective, mismatc
 
 
 # --- exploration
-
-
 def flat(settings, **changes):
     """The same exploration in every round."""
     return replace(settings, gamma_decay=0.0, **changes)
@@ -411,9 +393,7 @@ def test_what_is_not_explored_is_the_rankers_own(stream):
 
 
 def test_the_ranker_and_the_surrogate_of_an_explored_round(noisy):
-    """The ranker's measure is by its weights; the loss is that of the scores shown, uniform in an
-    explored round.
-    """
+    """The ranker's measure is by its weights; the loss by the scores shown, uniform if explored."""
     settings = flat(Settings("rtop", "squared", "kl", 1, 0.5, radius=5.0))
     queries = query_order(noisy, generator(3, "queries"), 80)
     whole, random, explored = compiled(noisy, settings, 0.2, 80), generator(3, "noise"), 0
@@ -432,8 +412,6 @@ def test_the_ranker_and_the_surrogate_of_an_explored_round(noisy):
 
 
 # --- full feedback
-
-
 def test_descent_on_listnet_is_the_learner_of_the_perceptron_study(stream):
     """If that learns from queries without a relevant document too, and the ball is no bound."""
     queries = query_order(stream, generator(3, "queries"), 90)
@@ -460,12 +438,8 @@ def test_the_judge_changes_no_play(noisy, judge):
 
 
 # --- steps
-
-
 def test_the_step_is_the_schedules(packed):
-    """One document of feature and grade 1: squared descends by 2 eta_t (w - 1), whatever is
-    explored.
-    """
+    """One document of feature and grade 1: squared descends by 2 eta_t (w - 1) in any case."""
     stream, rounds = packed([([1], np.ones((1, 1)))]), 30
     queries = np.zeros(rounds, np.int64)
     for kind, schedule in product(("rtop", "ogd"), SCHEDULES):
@@ -486,9 +460,7 @@ def test_the_step_is_the_schedules(packed):
 
 
 def test_smoothings_schedule_and_sign(packed):
-    """Two tied documents of gains 1 and 0: the first step is 1/4 over epsilon, and its sign is the
-    reading's.
-    """
+    """Two tied documents of gains 1 and 0: the first step is 1/4 over epsilon, signed as read."""
     stream = packed([([1, 0], np.eye(2))])
     smooth = Settings("ogd", "smoothdcg", "smoothdcg", epsilon=0.5, radius=9)
     for (sign, way), kind in product({"negated": 1.0, "as-printed": -1.0}.items(), ("ogd", "rtop")):
@@ -523,8 +495,6 @@ def test_weights_never_leave_the_ball(noisy, radius):
 
 
 # --- what goes wrong
-
-
 def test_a_query_of_one_document_has_no_pair(packed):
     single = packed([([3], [[1.0, 2.0]]), ([0], [[0.5, -1.0]])])
     top = {"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5}
@@ -541,9 +511,7 @@ def test_a_query_of_one_document_has_no_pair(packed):
 
 
 def test_clipped_exponents_are_counted(packed):
-    """Scores of 400 and 350 after one step to the ball; of the k on top alone, under feedback at
-    the top.
-    """
+    """Scores of 400 and 350 after one step to the ball; of the top k under feedback at the top."""
     stream = packed([([2, 2, 1], [[400.0], [350.0], [250.0]])])
     for k, expected in {0: 2, 1: 1, 2: 2}.items():
         settings = Settings("rtop" if k else "ogd", "kl", "squared", k, 1e-9 if k else 0.0)

@@ -64,12 +64,8 @@ def main() -> None:
             (corpus / f"seed-{number}").write_bytes(seed)
             fuzz_targets.TARGETS[name](seed)  # compiles
         print(f"TARGET {name}", flush=True)
-        options = [
-            "-max_len=16384",
-            "-timeout=60",
-            f"-max_total_time={arguments.seconds}",
-            "-print_final_stats=1",
-        ]
+        options = ["-max_len=16384", "-timeout=60", f"-max_total_time={arguments.seconds}"]
+        options += ["-print_final_stats=1"]
         options += [
             f"-rss_limit_mb={arguments.memory}",
             f"-artifact_prefix={findings}/crash-",

@@ -69,23 +69,12 @@ def _visits() -> list[bytes]:
         b"action;click;propensity;timestamp;y;city;x\na;0;0,25;1574553793;1;Ulm;1,5\nb;1;0,75;1574553794;2;;NA\n"
         b"a;1;0,25;1574553795;1;Bonn;-2\n"
     )
-    frame = pa.table(
-        {
-            "action": pa.array(["a", "b", "a"]).dictionary_encode(),
-            "click": [0, 1, None],
-            "propensity": [0.5, 0.5, 0.5],
-            "y": [1, 2, None],
-            "city": ["u", None, "v"],
-            "when": pa.array([0, 1, 2], pa.timestamp("s")),
-            "drop": [1, 2, 3],
-        }
-    )
-    made = [
-        text,
-        text.replace(b";", b"\t"),
-        b"\x1f\x8b" + gzip.compress(text, mtime=0)[2:],
-        as_parquet(frame),
-    ]
+    columns = {"action": pa.array(["a", "b", "a"]).dictionary_encode(), "click": [0, 1, None]}
+    columns |= {"propensity": [0.5, 0.5, 0.5], "y": [1, 2, None], "city": ["u", None, "v"]}
+    columns |= {"when": pa.array([0, 1, 2], pa.timestamp("s")), "drop": [1, 2, 3]}
+    frame = pa.table(columns)
+    made = [text, text.replace(b";", b"\t"), b"\x1f\x8b" + gzip.compress(text, mtime=0)[2:]]
+    made += [as_parquet(frame)]
     for table in (frame, frame.slice(0, 2)):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, table.schema) as writer:
@@ -102,17 +91,9 @@ def _objects() -> list[bytes]:
     context = {"age": 1, "geo": {"city": "u"}, "tags": [1]}
     table = {"action": ["a", "b", "a"], "click": [0, 1, 0], "propensity": [0.5] * 3, "y": [1, 2, 3]}
     texts = [json.dumps(context), '{"age": "2", "vip": true}', None]
-    event = {
-        "_label_cost": -1,
-        "_label_probability": 0.5,
-        "_labelIndex": 1,
-        "a": [2, 1],
-        "p": [0.5, 0.5],
-        "EventId": "e",
-        "Timestamp": "2021-02-04T16:31:29Z",
-        "pdrop": 0,
-        "c": {"User": [context], "_multi": [{"_tag": "a"}, {"i": {"id": "b"}}]},
-    }
+    event = {"_label_cost": -1, "_label_probability": 0.5, "_labelIndex": 1, "a": [2, 1]}
+    event |= {"p": [0.5, 0.5], "EventId": "e", "Timestamp": "2021-02-04T16:31:29Z", "pdrop": 0}
+    event |= {"c": {"User": [context], "_multi": [{"_tag": "a"}, {"i": {"id": "b"}}]}}
     return [
         *(
             as_parquet(pa.table(table | {"context": contexts}))
@@ -168,12 +149,9 @@ def _runs() -> list[bytes]:
     game = {"kind": "fixed-items", **place, "items": 3, "loss": "sum", "gain": False}
     best = pa.table({"seed": [0], "round": [1], "best": [1.0], "gap": [0.1], "norm": [1.0]})
     made = []
-    for table, metadata in (
-        (rows, about),
-        (rows, game | {"game": {"stream": "g"}}),
-        (rows, about | {"kind": "ads"}),
-        (best, place | {"judge": "kl"}),
-    ):
+    cases = ((rows, about), (rows, game | {"game": {"stream": "g"}}))
+    cases += ((rows, about | {"kind": "ads"}), (best, place | {"judge": "kl"}))
+    for table, metadata in cases:
         files.write_parquet(table, path := FOLDER / "run.parquet", metadata)
         made.append(path.read_bytes())
     return made
@@ -182,10 +160,8 @@ def _runs() -> list[bytes]:
 def _answers() -> list[bytes]:
     text, head = b"2 qid:10 1:0.5\n", b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n%s"
     packed = gzip.compress(text, mtime=0)
-    whole = [
-        head % (len(text), b"", text),
-        head % (len(packed), b"Content-Encoding: gzip\r\n", packed),
-    ]
+    whole = [head % (len(text), b"", text)]
+    whole += [head % (len(packed), b"Content-Encoding: gzip\r\n", packed)]
     found = [
         b"HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n" % to
         for to in (b"https://[::1", b"/b", b"http://b:9/c", b"")
@@ -193,12 +169,8 @@ def _answers() -> list[bytes]:
     chunks = (
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n2 qid\r\n3\r\n:1\n\r\n0\r\n\r\n"
     )
-    others = [
-        b"SSH-2.0-OpenSSH_9.2\r\n",
-        b"HTTP/1.1 -1 no\r\n\r\n",
-        b"HTTP/1.1 404 Not Found\r\n\r\n",
-        chunks,
-    ]
+    others = [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 -1 no\r\n\r\n"]
+    others += [b"HTTP/1.1 404 Not Found\r\n\r\n", chunks]
     return [bytes([place]) + answer for place in range(5) for answer in (*whole, *found, *others)]
 
 
@@ -239,11 +211,8 @@ def _campaigns() -> list[bytes]:
 
 def _archives() -> list[bytes]:
     content = b"0 qid:1 1:0.5\n" * 3
-    made = [
-        b"\0" + content,
-        b"\1" + gzip.compress(content, mtime=0),
-        b"\2\x1f\x9d\x90" + struct.pack("<5H", 97, 2, 3, 4, 5),
-    ]
+    made = [b"\0" + content, b"\1" + gzip.compress(content, mtime=0)]
+    made += [b"\2\x1f\x9d\x90" + struct.pack("<5H", 97, 2, 3, 4, 5)]
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo("a.txt"), content, zipfile.ZIP_DEFLATED)
@@ -286,15 +255,10 @@ def _contexts() -> list[bytes]:
 
 def _policies() -> list[bytes]:
     random = np.random.default_rng(0)
-    log = pa.table(
-        {
-            "action": random.choice(["a", "b", "c"], 60),
-            "reward": random.integers(0, 2, 60),
-            "propensity": [1 / 3] * 60,
-            "x": [None, *random.random(59)],
-            "city": random.choice(["u", "v"], 60),
-        }
-    )
+    columns = {"action": random.choice(["a", "b", "c"], 60), "reward": random.integers(0, 2, 60)}
+    columns |= {"propensity": [1 / 3] * 60, "x": [None, *random.random(59)]}
+    columns |= {"city": random.choice(["u", "v"], 60)}
+    log = pa.table(columns)
     made = []
     for kind in ("logistic", "forest", "auc-ranker", "cost-sensitive-oaa", "filter-tree"):
         Policy(kind, steps=50, lambdas=(0.1,), trees=2).fit(log).save(
@@ -317,16 +281,10 @@ def _groups() -> list[bytes]:
 
 def _parts() -> list[bytes]:
     made = [good_part(), *(seed for seed in _visits() if seed.startswith(b"PAR1"))]
-    many = pa.table(
-        {
-            "action": ["a", "b"] * 40,
-            "click": [0, 1, 1, 0] * 20,
-            "propensity": [0.5] * 80,
-            "y": [*range(80)],
-            "city": ["u", "v"] * 40,
-            "when": pa.array([*range(80)], pa.timestamp("s")),
-        }
-    )
+    columns = {"action": ["a", "b"] * 40, "click": [0, 1, 1, 0] * 20, "propensity": [0.5] * 80}
+    columns |= {"y": [*range(80)], "city": ["u", "v"] * 40}
+    columns |= {"when": pa.array([*range(80)], pa.timestamp("s"))}
+    many = pa.table(columns)
     made += [
         as_parquet(many),
         as_parquet(many.drop_columns("city")),
@@ -342,12 +300,8 @@ def _results() -> list[bytes]:
         b"claim,reading,first,place,against,estimate,low,high,n\na,paper,True,x,y "
         b"(e),0.5,0.1,0.9,20\n"
     )
-    made = [
-        b"\0" + b'{"study": {"a": 1}}',
-        b"\1" + path.read_bytes(),
-        b"\2" + rows,
-        b"\3measure,value\nndcg,0.5\n",
-    ]
+    made = [b"\0" + b'{"study": {"a": 1}}', b"\1" + path.read_bytes(), b"\2" + rows]
+    made += [b"\3measure,value\nndcg,0.5\n"]
     return made + [b"\4" + run for run in _runs()]
 
 
@@ -355,20 +309,11 @@ def _manifests() -> list[bytes]:
     names = ("claims.csv", "tables/finals.csv", "report.html", "tables/old.csv")
     sums = {name: hashlib.sha256(STUDY[f"results/small/{name}"]).hexdigest() for name in names}
     made = {"date": "2026-11-23T05:46:42+00:00", "commit": "ce9418c", "clean": True, "lock": None}
-    whole = {
-        "study": "small",
-        "files": {name: sums[name] for name in names[:2]},
-        "settings": {"rates": [1, math.inf]},
-        "claims": {"a": "1"},
-        "code": {"top": "2"},
-        "modules": {"m": "3"},
-        "versions": {"numpy": "2"},
-        "data": {"d/test": None},
-        "made": made,
-        "results": {name: sums[name] for name in names[:3]},
-        "earlier": {names[3]: sums[names[3]]},
-        "workflow": {},
-    }
+    whole = {"study": "small", "files": {name: sums[name] for name in names[:2]}}
+    whole |= {"settings": {"rates": [1, math.inf]}, "claims": {"a": "1"}, "code": {"top": "2"}}
+    whole |= {"modules": {"m": "3"}, "versions": {"numpy": "2"}, "data": {"d/test": None}}
+    whole |= {"made": made, "results": {name: sums[name] for name in names[:3]}}
+    whole |= {"earlier": {names[3]: sums[names[3]]}, "workflow": {}}
     other = whole | {"study": "../other", "earlier": sums | {"../../precious.zip": "0" * 64}}
     return [
         json.dumps(content).encode()

@@ -63,9 +63,7 @@ _numbers = itertools.count()
 
 @contextmanager
 def written(data: bytes):
-    """A new file of these bytes; a name is never used twice, since an earlier file may still be
-    mapped.
-    """
+    """A new file of these bytes; names are used once, as an earlier file may still be mapped."""
     path = FOLDER / f"{next(_numbers)}"
     path.write_bytes(data)
     try:
@@ -82,12 +80,8 @@ def as_parquet(table: pa.Table) -> bytes:
 
 
 # --- text
-
-
 def fuzz_letor(data: bytes) -> None:
-    """The compiled parser agrees with the grammar in regular expressions, however the file is cut
-    into blocks.
-    """
+    """The compiled parser agrees with the grammar in regular expressions, for any blocks."""
     with written(data) as path:
         for qid in ("field", "comment"):
             stated = letor_rows(data, qid)
@@ -111,9 +105,7 @@ NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def fuzz_groups(data: bytes) -> None:
-    """The numbers of rows of queries, a zero byte, and a text without query ids, converted to a
-    table, whole or not.
-    """
+    """Sizes of queries, a zero byte, and a text without query ids become a table, or none."""
     sizes, _, text = data.partition(b"\0")
     lines = [line.strip() for line in sizes.removeprefix(files.BOM).decode("latin-1").split("\n")]
     rows, groups = letor_rows(text, "beside"), [line for line in lines if line]
@@ -131,10 +123,8 @@ def fuzz_groups(data: bytes) -> None:
         try:
             tables.convert(wanted, "all", part.file, target := folder / "table.parquet")
         except ScantError:
-            assert not whole and {path.name for path in folder.iterdir()} == {
-                "a.txt",
-                "a.txt.query",
-            }
+            assert not whole
+            assert {path.name for path in folder.iterdir()} == {"a.txt", "a.txt.query"}
             return
         assert whole
         query, grade, features = map(np.concatenate, zip(*tables.read_ranking(target), strict=True))
@@ -160,9 +150,7 @@ def folder_of(contents: dict[str, bytes]):
 
 
 def letor_rows(data: bytes, qid: str) -> list | None:
-    """(line, query, grade, features) of each row, None if malformed; `qid`: where ids are, field,
-    comment or beside.
-    """
+    """(line, query, grade, features) of each row, or None; `qid`: field, comment or beside."""
     rows, ids, used = [], [], False
     for number, line in enumerate(data.removeprefix(files.BOM).decode("latin-1").split("\n"), 1):
         text, hash_mark, comment = line.partition("#")
@@ -225,9 +213,8 @@ def _examples(data: bytes, label: str, classes) -> tuple[list[str], np.ndarray] 
     names, parts = [], []
     with written(data) as path, suppress(ScantError):
         for label_, features, line in uci.read_uci(path, D, label, classes):
-            assert (
-                features.shape == (len(label_), D) == (len(line), D) and np.isfinite(features).all()
-            )
+            assert features.shape == (len(label_), D) == (len(line), D)
+            assert np.isfinite(features).all()
             assert all(isinstance(one, str) for one in label_)
             names += label_.tolist()
             parts.append(features)
@@ -266,20 +253,16 @@ def fuzz_visits(data: bytes) -> None:
             )
             json.dumps(result._plain(found.rows[-1])), found.text(), found._repr_html_()
         log = opened.visits
-        assert ((log.reward >= 0) & (log.reward <= 1)).all() and (
-            (log.propensity > 0) & (log.propensity <= 1)
-        ).all()
-        assert ((log.action >= 0) & (log.action < len(log.actions))).all() and not np.isinf(
-            log.features
-        ).any()
+        assert ((log.reward >= 0) & (log.reward <= 1)).all()
+        assert ((log.propensity > 0) & (log.propensity <= 1)).all()
+        assert ((log.action >= 0) & (log.action < len(log.actions))).all()
+        assert not np.isinf(log.features).any()
         encoded = encoding.fit(log).transform(log)
         logs.check(encoded, "log")
 
 
 def fuzz_parts(data: bytes) -> None:
-    """A folder of parquet files, one of any bytes: numbers do not depend on how the rows are
-    read.
-    """
+    """A folder of parquet files, one of any bytes: numbers do not depend on how rows are read."""
     if not data:
         return
     with folder_of(
@@ -302,9 +285,7 @@ PLACES += ("a/.b/{}.parquet", "{}.crc")
 
 
 def fuzz_folder(data: bytes) -> None:
-    """A folder in which each byte is an entry: a part, a file that is none, or a link to an earlier
-    entry.
-    """
+    """A folder in which each byte is an entry: a part, another file, or a link to one before."""
     shown, hidden, twice = set(), set(), False
     with folder_of({}) as folder:
         for number, byte in enumerate(data[:12]):
@@ -324,24 +305,15 @@ def fuzz_folder(data: bytes) -> None:
         except ScantError:
             assert twice or not shown
             return
-        assert (
-            not twice
-            and {*log.source.files} == shown
-            and {*log.source.left_out} == hidden
-            and len(log) == 2 * len(shown)
-        )
+        assert not twice and {*log.source.files} == shown and {*log.source.left_out} == hidden
+        assert len(log) == 2 * len(shown)
 
 
 def fuzz_apply(data: bytes) -> None:
-    """New visits, for which a policy chooses ads: the file is whole, with a row for each, or there
-    is none.
-    """
+    """New visits, for which a policy chooses ads: a whole file with a row for each, or none."""
     with folder_of({"visits": data}) as folder:
-        for name, keep in (
-            ("out.csv", ("more",)),
-            ("out.parquet", ("city", "more")),
-            ("out.csv", ()),
-        ):
+        cases = (("out.csv", ("more",)), ("out.parquet", ("city", "more")), ("out.csv", ()))
+        for name, keep in cases:
             target = folder / name
             try:
                 done = applying.apply(
@@ -351,11 +323,8 @@ def fuzz_apply(data: bytes) -> None:
                 assert {path.name for path in folder.iterdir()} == {"visits"}
                 continue
             table = pa.csv.read_csv(target) if name.endswith(".csv") else pq.read_table(target)
-            assert table.num_rows == done.rows > 0 and table.column_names == [
-                *keep,
-                "action",
-                "propensity",
-            ]
+            assert table.num_rows == done.rows > 0
+            assert table.column_names == [*keep, "action", "propensity"]
             target.unlink()
 
 
@@ -414,18 +383,14 @@ def _log(log) -> None:
 
 
 # --- parquet and Arrow
-
-
 def fuzz_parquet(data: bytes) -> None:
     """Parquet of one's own, and the project's tables."""
     with written(data) as path:
         for dataset in (ranking, examples):
             with suppress(ScantError):
                 for block in tables.READERS["parquet"](path, dataset):
-                    assert np.isfinite(block.features).all() and block.features.shape == (
-                        len(block.line),
-                        D,
-                    )
+                    assert np.isfinite(block.features).all()
+                    assert block.features.shape == (len(block.line), D)
         with suppress(ScantError):
             for query, grade, features in tables.read_ranking(path):
                 assert len(query) == len(grade) == len(features)
@@ -564,8 +529,6 @@ def fuzz_manifest(data: bytes) -> None:
 
 
 # --- settings
-
-
 def fuzz_yaml(data: bytes) -> None:
     """A study, a registry, claims. Of what is read, keys are text, and all can be printed."""
     with written(data) as path, _files_of_the_project():
@@ -629,8 +592,6 @@ def fuzz_campaign(data: bytes) -> None:
 
 
 # --- archives
-
-
 def fuzz_archive(data: bytes) -> None:
     """One byte says what the rest is: a file that is plain, .gz or .Z, or an archive."""
     if not data:
@@ -658,9 +619,7 @@ def fuzz_archive(data: bytes) -> None:
 
 
 def fuzz_answer(data: bytes) -> None:
-    """What a server answers, as raw bytes: one byte says whether it is a mirror, or has the file or
-    an archive.
-    """
+    """A server's raw answer; one byte says whether it is a mirror, has the file or an archive."""
     if not data:
         return
     url = "http://toy/a.gz" if data[0] % 8 > 3 else "http://toy/a"
@@ -694,9 +653,8 @@ def fuzz_answer(data: bytes) -> None:
         (target := Path(folder, "out/target")).parent.mkdir()
         try:
             mirror = url if place == "mirror" else folder
-            assert fetch.fetch(wanted, "all", target, mirror, log=lambda text: None)[
-                "bytes"
-            ] <= 1100 * len(data)
+            result = fetch.fetch(wanted, "all", target, mirror, log=lambda text: None)["bytes"]
+            assert result <= 1100 * len(data)
         except ScantError as error:
             assert len(str(error)) < 900 and str(error).isprintable()
             assert not target.exists()

@@ -14,9 +14,7 @@ from scant.randomness import generator
 
 @pytest.fixture(autouse=True, scope="module")
 def coarse():
-    """Campaigns calibrated on fewer points, which is faster; all that a test draws is judged
-    against what they are.
-    """
+    """Campaigns calibrated on fewer points, faster; draws are judged against what they are."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(campaigns, "POINTS", 1 << 16)
         campaigns._make.cache_clear()
@@ -31,9 +29,7 @@ def greedy(best, count, epsilon=0.0):
 
 
 def average(campaign, seed, chunks=4):
-    """Impressions' shares, click rates and the uniform policy's rate, over quasi-random users of
-    another shift.
-    """
+    """Impressions' shares, click rates and the uniform policy's, over another shift."""
     settings, random = (
         campaign.settings,
         generator(campaign.settings.world, "campaign", campaign.name),
@@ -63,11 +59,8 @@ def test_every_campaign_and_shape_carries_its_table(name, shape):
 def test_a_targeted_log_has_the_tables_impressions_and_clicks():
     campaign = campaigns.make("hotel")
     log = logs.check(campaign.log(campaign.rows, np.random.default_rng(0)), "log")
-    assert (
-        len(log) == 158463
-        and log.actions == ("1", "2", "3", "4", "5")
-        and log.features.shape == (158463, 30)
-    )
+    assert len(log) == 158463 and log.actions == ("1", "2", "3", "4", "5")
+    assert log.features.shape == (158463, 30)
     for row, share, rate in zip(
         logs.by_ad(log), campaign.shares, campaign.click_rates, strict=True
     ):

@@ -50,13 +50,8 @@ def test_classes_that_are_numbers_stand_in_their_order_over_several_tables(tmp_p
     ]
     made = convert.read_labelled(paths)
     assert made.classes == ("1", "2", "9", "10")
-    assert made.label.tolist() == [3, 2, 1, 0, 3] and made.features.ravel().tolist() == [
-        1,
-        2,
-        3,
-        4,
-        5,
-    ]
+    assert made.label.tolist() == [3, 2, 1, 0, 3]
+    assert made.features.ravel().tolist() == [1, 2, 3, 4, 5]
 
 
 def test_other_classes_stand_in_the_order_of_their_text(tmp_path):

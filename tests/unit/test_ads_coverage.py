@@ -162,9 +162,7 @@ def test_its_file_is_read_for_the_table_and_the_figure(tmp_path):
 
 
 def test_deficient_support_lowers_what_a_log_shows():
-    """The log's own mean is too low by what the policy would show in vain: lower bounds hold, upper
-    ends fail.
-    """
+    """The log's own mean is below the policy's: lower bounds hold, upper ends fail."""
     one = study.deficient(20_000)
     share, weight = map(np.array, (one.share, one.weight))
     assert share.sum() == pytest.approx(1) and share @ weight == pytest.approx(0.8)
@@ -178,9 +176,7 @@ def test_deficient_support_lowers_what_a_log_shows():
 
 
 def likelihood_ratio(clicks, rows, level):
-    """The shares of clicks whose binomial likelihood is at least the largest one's times exp(-chi^2
-    / 2).
-    """
+    """The shares of clicks with a binomial likelihood of the largest one's exp(-chi^2 / 2)."""
 
     def above(share):
         likely = special.xlogy(clicks, share) + special.xlogy(rows - clicks, 1 - share)
@@ -193,9 +189,7 @@ def likelihood_ratio(clicks, rows, level):
 
 @pytest.mark.parametrize("cells", [(80, 6, 14), (80, 0, 20), (79, 12, 9)])
 def test_empirical_likelihood_of_two_weights_is_that_of_clicks_among_the_rows_of_the_larger(cells):
-    """The probabilities of the weights 0 and 5 are known, since their mean is 1: only clicks at
-    weight 5 are random.
-    """
+    """Weights are 0 and 5, whose mean is 1: only clicks at weight 5 are random."""
     for level in (0.9, 0.95):
         pairs = np.array([0, 5, 5.0]), np.array([0, 1, 0.0]), np.array([cells])
         estimate, low, high, _ = (float(end[0]) for end in likelihood.interval(*pairs, 5.0, level))

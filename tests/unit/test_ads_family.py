@@ -72,8 +72,6 @@ def drawn_files(log, *parts, seeds=(0,)):
 
 
 # --- planning
-
-
 def test_a_seed_draws_something_anew_unless_logs_and_learner_are_fixed():
     def drawn(log, learner, study=STUDY, **changes):
         return FAMILY.drawn_anew(study, DATASETS, EXPERIMENT | changes, log, learner)
@@ -150,18 +148,14 @@ def test_what_tables_read():
 
 
 # --- settings
-
-
 def test_readings_that_a_sweep_may_vary_and_who_heeds_them():
     swept = {setting.name for setting in FAMILY.settings if setting.reading}
     some = {setting.name for setting in FAMILY.settings if setting.some}
     names = {"validation", "threshold", "undersample", "undersampled", "standardise", "select"}
     assert swept == some == names
     assert swept == {name for learner in KINDS.values() for name in learner.heeds}
-    assert {setting.name: setting.unless for setting in FAMILY.settings if setting.unless} == {
-        "validation": {"tuning": "paper"},
-        "undersampled": {"undersample": None},
-    }
+    result = {setting.name: setting.unless for setting in FAMILY.settings if setting.unless}
+    assert result == {"validation": {"tuning": "paper"}, "undersampled": {"undersample": None}}
     assert [setting.name for setting in FAMILY.settings if not setting.plays] == ["baseline"]
     rules = {setting.name: setting.rule for setting in FAMILY.settings}
     assert rules["undersampled"]["enum"] == list(scorers.UNDERSAMPLED)
@@ -169,8 +163,6 @@ def test_readings_that_a_sweep_may_vary_and_who_heeds_them():
 
 
 # --- running
-
-
 def test_a_run_is_that_of_the_engine(tmp_path):
     inputs = {}
     for part, name in (("train", "targeted"), ("test", "uniform")):
@@ -188,8 +180,6 @@ def test_a_run_is_that_of_the_engine(tmp_path):
 
 
 # --- presenting
-
-
 @pytest.mark.parametrize(
     ("tuning", "learners", "expected"),
     [
@@ -215,12 +205,8 @@ def test_quantities_worked_by_hand():
 
 
 def test_a_bound_holds_in_as_many_logs_as_were_counted():
-    counted = [
-        ("t", 20_000, "lower", 3),
-        ("betting", 20_000, "lower", 4),
-        ("t", 20_000, "two-sided", 1),
-        ("t", 500, "lower", 0),
-    ]
+    counted = [("t", 20_000, "lower", 3), ("betting", 20_000, "lower", 4)]
+    counted += [("t", 20_000, "two-sided", 1), ("t", 500, "lower", 0)]
     rows = pd.DataFrame(counted, columns=["bound", "rows", "side", "covered"])
     rows = rows.assign(campaign="bank", policy="deterministic", repeats=4)
     held = quantities.coverage(rows)

@@ -1,6 +1,4 @@
-"""Scorers of one's own: the example learns and is run as the built-in ones are; what one cannot be
-is said.
-"""
+"""Scorers of one's own: the example runs as built-in ones do; what one cannot be is said."""
 
 import json
 import pickle
@@ -95,12 +93,8 @@ def test_the_example_is_run(tmp_path):
 def test_a_study_may_have_it():
     bayes = {"kind": KIND, "options": {"bins": 3}}
     ads = {"kind": "ads", "logs": ["hotel"], "learners": ["bayes", "uniform"]}
-    config = {
-        "study": "own",
-        "learners": {"bayes": bayes, "uniform": {"kind": "uniform"}},
-        "logs": {"hotel": {"campaign": "hotel"}},
-        "experiments": {"ads": ads},
-    }
+    config = {"study": "own", "learners": {"bayes": bayes, "uniform": {"kind": "uniform"}}}
+    config |= {"logs": {"hotel": {"campaign": "hotel"}}, "experiments": {"ads": ads}}
     root = EXAMPLES.parent
 
     def load():

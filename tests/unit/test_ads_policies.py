@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from scant.bandits.policies import MEASURES, Choice, threshold
 from scant.errors import SettingError
 
+
 # --- what a policy does
-
-
 @given(st.integers(2, 7), st.floats(0, 1), st.integers(0, 2**32 - 1))
 def test_a_choice_is_a_distribution_in_each_context(actions, epsilon, seed):
     best = np.random.default_rng(seed).integers(0, actions, 9, np.int32)
@@ -53,8 +52,6 @@ def test_what_is_no_policy_is_refused(best, epsilon, actions, reason):
 
 
 # --- thresholds
-
-
 def measured(scores, clicked, by, s):
     from sklearn.metrics import f1_score, precision_score, recall_score
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from scipy import stats
 
 from scant.ads import convert, draw, run
@@ -15,18 +16,10 @@ from scant.data.logs import Log
 from scant.errors import DataError, SettingError
 from scant.files import metadata_of
 
-READINGS = {
-    "tuning": "held-out",
-    "validation": 0.2,
-    "threshold": "f1",
-    "undersample": None,
-    "undersampled": "classifiers",
-    "standardise": True,
-    "select": 1.0,
-    "epsilons": [0.0, 0.2],
-    "level": 0.95,
-    "users": 2000,
-}
+READINGS = yaml.safe_load("""
+{tuning: held-out, validation: 0.2, threshold: f1, undersample: null, undersampled: classifiers,
+ standardise: true, select: 1.0, epsilons: [0.0, 0.2], level: 0.95, users: 2000}
+""")
 SETTINGS = {"shape": "linear", "dimensions": 6, "informative": 3, "share": 0.02}
 
 
@@ -72,8 +65,6 @@ def small(rows=400, ads=2, seed=0):
 
 
 # --- drawing
-
-
 def test_a_campaign_that_was_saved_is_the_same(folder):
     made, loaded = campaigns.make("hotel", **SETTINGS), campaigns.load(folder / "hotel.json")
     x = made.users(50, np.random.default_rng(0))
@@ -113,8 +104,6 @@ def test_logs_differ_by_seed_and_are_as_long_as_asked(folder, tmp_path):
 
 
 # --- fits
-
-
 def test_held_out_fits_the_grid_to_a_part_and_the_best_of_it_to_all():
     log, settings = small(), scorers.Settings(options={"steps": 3000})
     found = run.fits(
@@ -169,8 +158,6 @@ def test_selected_features_alone_are_seen():
 
 
 # --- estimates
-
-
 def test_every_estimate_is_that_of_the_evaluation():
     test, train = small(seed=1), small(seed=2)
     chosen = policies.Choice(np.zeros(len(test), np.int32), 0.2, 2)
@@ -206,8 +193,6 @@ def test_the_policy_of_a_log_is_judged_by_its_rewards():
 
 
 # --- runs
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_on_a_campaign_has_the_truth_and_all_estimates(folder, kind):
     frame, about = played(folder, job(kind))
@@ -316,8 +301,6 @@ def test_ads_that_the_policy_does_not_know_are_refused(tmp_path):
 
 
 # --- settings
-
-
 def test_settings_reach_the_scorers():
     options, readings = {"steps": 7, "pair_loss": "hinge"}, {"undersample": 2, "standardise": False}
     readings |= {"undersampled": "all"}

@@ -61,8 +61,6 @@ def examples(seed, rows=400, d=8, rate=0.1, shift=0.7):
 
 
 # --- stochastic gradient descent reaches the optimum
-
-
 def logistic_objective(model, x, clicked, regularisation):
     margin = (x @ model.weights + model.intercept) * np.where(clicked, 1, -1)
     return np.logaddexp(0, -margin).mean() + regularisation / 2 * model.weights @ model.weights
@@ -74,11 +72,8 @@ def pair_objective(weights, x, clicked, regularisation, loss):
     return value.mean() + regularisation / 2 * weights @ weights
 
 
-SETS = {
-    "few clicks": (0, 400, 8, 0.1, 0.7),
-    "separable": (1, 150, 6, 0.2, 9.0),
-    "more features": (2, 60, 90, 0.2, 0.5),
-}
+SETS = {"few clicks": (0, 400, 8, 0.1, 0.7), "separable": (1, 150, 6, 0.2, 9.0)}
+SETS |= {"more features": (2, 60, 90, 0.2, 0.5)}
 every_set = pytest.mark.parametrize("made", SETS.values(), ids=SETS.keys())
 
 
@@ -101,9 +96,7 @@ def test_the_logistic_scorer_is_at_scikit_learns_optimum(made, regularisation):
 
 
 def pairs_peer(loss, C):
-    """Scikit-learn's minimiser of the same objective: of the logistic loss, or of the hinge, a
-    quadratic programme.
-    """
+    """Scikit-learn's minimiser of the logistic loss, or, by a quadratic programme, of the hinge."""
     if loss == "logistic":
         return LogisticRegression(C=C, tol=1e-10, max_iter=10_000, fit_intercept=False)
     return LinearSVC(
@@ -146,8 +139,6 @@ def test_one_step_from_nothing_is_the_gradient_step():
 
 
 # --- bad input
-
-
 def trained(kind, log, settings=None, **options):
     """A model that is learnt with seed 0; options are those of the learner."""
     settings = settings or Settings(options=options)
@@ -206,8 +197,6 @@ def test_products_that_overflow_are_said():
 
 
 # --- steps that follow from an ad's rows
-
-
 @pytest.mark.parametrize(
     ("passes", "options", "expected"),
     [
@@ -241,14 +230,11 @@ def test_passes_are_over_the_rows_that_are_kept(monkeypatch):
     monkeypatch.setattr(Logistic, "fit", lambda self, x, y, _: seen.append((self.steps, len(y))))
     trained("logistic", drawn(0), Settings(undersample=1, passes=3))
     assert [steps for steps, _ in seen] == [3 * rows for _, rows in seen] and len(seen) == 3
-    assert (
-        trained("forest", drawn(0), Settings(options={"trees": 1}, passes=3)).scorers[0].trees == 1
-    )
+    result = trained("forest", drawn(0), Settings(options={"trees": 1}, passes=3)).scorers[0].trees
+    assert result == 1
 
 
 # --- under-sampling
-
-
 @given(st.lists(st.booleans(), max_size=40), st.integers(1, 3), st.integers(0, 1000))
 def test_under_sampling_keeps_the_clicks_and_so_many_others(clicked, ratio, seed):
     clicked = np.array(clicked, bool)
@@ -294,8 +280,6 @@ def test_whose_negatives_are_under_sampled(monkeypatch, kind, whose):
 
 
 # --- models
-
-
 def linear_model(weights, kind="logistic", untrained=(), thresholds=None, centre=None, width=None):
     weights = np.asarray(weights, float)
     ids = tuple(f"ad{a}" for a in range(len(weights)))
@@ -389,8 +373,6 @@ def test_large_inputs_are_scored_in_chunks(monkeypatch):
 
 
 # --- peers
-
-
 def test_one_against_all_is_ridge_regression_of_the_importance_weighted_reward():
     log = drawn(6)
     log = replace(log, propensity=np.random.default_rng(0).uniform(0.2, 0.6, len(log)))
@@ -479,7 +461,6 @@ def test_constant_referees():
 
 
 # --- forests
-
 FIRST = int(np.random.default_rng(0).integers(2**31))  # the seed that a forest draws for its trees
 
 
@@ -529,8 +510,6 @@ def test_a_forest_scores_rows_of_several_blocks():
 
 
 # --- lambda
-
-
 def test_a_grid_has_a_paired_model_for_each_lambda():
     log = drawn(7)
 

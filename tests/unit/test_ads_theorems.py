@@ -14,9 +14,8 @@ def test_importance_weighting_is_unbiased_and_what_it_is_compared_with_is_not():
     assert found.loc["importance-weighted CTR", "value"] == pytest.approx(0, abs=1e-12)
     # as if each ad had 1/3
     wrong = 3 * (0.2 * 0.8 * 0.5 + 0.3 * 0.1 * 0.2 + 0.5 * 0.1 * 0.1) - TARGET @ CLICK
-    assert found.loc[
-        "importance-weighted CTR, propensities taken as equal", "value"
-    ] == pytest.approx(wrong)
+    result = found.loc["importance-weighted CTR, propensities taken as equal", "value"]
+    assert result == pytest.approx(wrong)
     assert abs(found.loc["self-normalised CTR", "value"]) > 0.1
     assert found["holds"].tolist() == [True, False, False, True, False]
 
@@ -32,6 +31,5 @@ def test_repeated_negatives_change_the_loss_of_a_classifier_and_not_of_a_ranker(
             math.log1p(math.exp(b)) for b in others * times
         ]
         for loss, losses in ((theorems.auc_loss, pairs), (theorems.logistic_loss, instances)):
-            assert loss(np.array(clicked), np.array(others * times)) == pytest.approx(
-                sum(losses) / len(losses)
-            )
+            result = loss(np.array(clicked), np.array(others * times))
+            assert result == pytest.approx(sum(losses) / len(losses))

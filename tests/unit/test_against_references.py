@@ -15,7 +15,6 @@ from scant.games.learners import Facts, make
 from scant.games.losses import make as make_loss
 
 # --- games: what a ranking costs, place by place
-
 PLACES = {
     "dcg": lambda place, items: -1 / math.log2(place + 1),
     "dcg@2": lambda place, items: -1 / math.log2(place + 1) if place <= 2 else 0.0,
@@ -25,9 +24,7 @@ PLACES = {
 
 
 def cost(loss: str, ranking: tuple, values) -> float:
-    """The loss of a ranking (a gain counts below 0): over places, the sum of weight times the
-    item's value.
-    """
+    """The loss of a ranking (minus a gain): over places, the sum of weight times value."""
     return sum(
         PLACES[loss](place, len(ranking)) * values[item] for place, item in enumerate(ranking, 1)
     )
@@ -68,9 +65,7 @@ def balanced(matrix: list[list[float]]) -> list[list[float]]:
 @settings(max_examples=8, deadline=None)
 @given(CASES)
 def test_permelearn(case):
-    """Weights are those of Helmbold & Warmuth, and the rankings drawn put each item where its
-    weights say.
-    """
+    """Weights are Helmbold & Warmuth's, and rankings put each item where its weights say."""
     loss, items, seed, eta = case
     learner = make("permelearn", game(loss, items, 8), np.random.default_rng(0))
     learner.eta, learner.TOLERANCE = eta, 1e-12
@@ -95,9 +90,7 @@ def test_permelearn(case):
 
 
 def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """A solution of a symmetric system that has one, by elimination with complete pivots; free
-    unknowns are 0.
-    """
+    """A solution of a symmetric system, by elimination with pivots; free unknowns are 0."""
     n, rows = len(right), [[*row, value] for row, value in zip(matrix, right, strict=True)]
     used: list[tuple[int, int]] = []
     for _ in range(n):
@@ -130,9 +123,7 @@ def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
     st.floats(0.01, 0.12),
 )
 def test_comb_band(loss, items, seed, eta):
-    """Cesa-Bianchi & Lugosi 2012: the estimate is the loss seen, times the inverse of the mean
-    matrix of the plays.
-    """
+    """Cesa-Bianchi & Lugosi 2012: the loss seen times the inverse mean matrix of the plays."""
     values_of = [[1.0 if item == n % items else 0.0 for item in range(items)] for n in range(items)]
     rankings = list(permutations(range(items)))
     every = [cost(loss, ranking, values) for ranking in rankings for values in values_of]

@@ -1,6 +1,4 @@
-"""Anytime-valid evidence: its mean under the null hypothesis, its order, and what it says of means
-and shares.
-"""
+"""Anytime-valid evidence: its mean under the null, its order, what it says of means."""
 
 import math
 from itertools import product
@@ -9,20 +7,13 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from scant.verdict.anytime import (
-    LEAST_SEEDS,
-    SCALES,
-    least_share,
-    least_t,
-    log_share_evidence,
-    log_t_evidence,
-)
+from scant.verdict import anytime
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10, 50])
 def test_evidence_on_the_margin_is_1_on_average(n):
     def weighted(t):
-        return stats.t.pdf(t, n - 1) * math.exp(log_t_evidence(t, n))
+        return stats.t.pdf(t, n - 1) * math.exp(anytime.log_t_evidence(t, n))
 
     assert integrate.quad(weighted, -np.inf, np.inf, limit=500)[0] == pytest.approx(1, abs=1e-8)
 
@@ -48,15 +39,15 @@ def test_evidence_is_the_likelihood_ratio_of_the_maximal_invariant_mixed_over_ef
             0,
             12,
         )[0]
-        for scale in SCALES
+        for scale in anytime.SCALES
     ]
-    assert math.exp(log_t_evidence(t, n)) == pytest.approx(np.mean(mixed), rel=1e-3)
+    assert math.exp(anytime.log_t_evidence(t, n)) == pytest.approx(np.mean(mixed), rel=1e-3)
 
 
 @pytest.mark.parametrize("n", [2, 5, 30])
 def test_evidence_grows_with_t_to_that_of_equal_values(n):
     t = np.array([-math.inf, -1e6, *np.linspace(-30, 30, 301), 1e6, math.inf])
-    evidence = log_t_evidence(t, n)
+    evidence = anytime.log_t_evidence(t, n)
     assert np.all(np.diff(evidence) >= 0) and np.all(np.diff(evidence[1:-1]) > 0)
     assert np.isfinite(evidence).all()
 
@@ -64,17 +55,15 @@ def test_evidence_grows_with_t_to_that_of_equal_values(n):
 @pytest.mark.parametrize("p", [0.025, 0.001])
 def test_the_least_t_has_just_the_evidence(p):
     for n in (12, 15, 30, 1000):
-        t = least_t(n, p)
-        assert log_t_evidence(t, n) == pytest.approx(-math.log(p), abs=1e-6)
+        t = anytime.least_t(n, p)
+        assert anytime.log_t_evidence(t, n) == pytest.approx(-math.log(p), abs=1e-6)
         assert t > -special.stdtrit(n - 1, p)  # it is more than a fixed number of seeds takes
-    assert least_t(LEAST_SEEDS - 1, p) == math.inf  # so few seeds decide nothing
+    assert anytime.least_t(anytime.LEAST_SEEDS - 1, p) == math.inf  # so few seeds decide nothing
     # equal values of twelve seeds have not so much evidence
-    assert least_t(12, 1e-5) < least_t(12, 1e-60) == math.inf
+    assert anytime.least_t(12, 1e-5) < anytime.least_t(12, 1e-60) == math.inf
 
 
 # --- shares
-
-
 def every_sample(n: int, share: float):
     """All samples of n values of 0 and 1, with their probabilities."""
     for sample in product((0, 1), repeat=n):
@@ -86,7 +75,7 @@ def every_sample(n: int, share: float):
 def test_evidence_on_shares_is_no_more_than_1_on_average_by_enumeration(bound, below):
     for n in (1, 4, 8):
         total = sum(
-            probability * math.exp(log_share_evidence(sum(sample), n, bound))
+            probability * math.exp(anytime.log_share_evidence(sum(sample), n, bound))
             for sample, probability in every_sample(n, below * bound)
         )
         assert total <= 1 + 1e-9
@@ -98,7 +87,7 @@ def test_no_sequence_of_looks_makes_false_verdicts_on_shares_by_enumeration():
     n, bound, p = 14, 0.6, 0.05
     reached = np.array(
         [
-            [log_share_evidence(k, m, bound) >= -math.log(p) for k in range(m + 1)]
+            [anytime.log_share_evidence(k, m, bound) >= -math.log(p) for k in range(m + 1)]
             + [False] * (n - m)
             for m in range(n + 1)
         ]
@@ -119,16 +108,17 @@ def test_evidence_on_shares_is_the_truncated_beta_binomial_mixture(n, ones, boun
         lambda q: stats.binom.pmf(ones, n, q), bound, 1, points=[ones / n] if ones < n else None
     )[0]
     expected = mixed / (1 - bound) / stats.binom.pmf(ones, n, bound)
-    assert math.exp(log_share_evidence(ones, n, bound)) == pytest.approx(expected, rel=1e-6)
+    assert math.exp(anytime.log_share_evidence(ones, n, bound)) == pytest.approx(expected, rel=1e-6)
 
 
 def test_evidence_on_shares_falls_with_the_bound_and_its_ends():
     evidence = [
-        log_share_evidence(7, 10, bound) for bound in (-0.1, 0.0, 0.01, 0.3, 0.7, 0.99, 1.0, 1.5)
+        anytime.log_share_evidence(7, 10, bound)
+        for bound in (-0.1, 0.0, 0.01, 0.3, 0.7, 0.99, 1.0, 1.5)
     ]
     assert evidence[0] == evidence[1] == math.inf
     assert np.all(np.diff(evidence[1:-2]) < 0) and evidence[-1] == evidence[-2] == -math.inf
-    assert log_share_evidence(0, 10, 0.0) == pytest.approx(-math.log(11))
-    low = least_share(7, 10, 0.025)
-    assert log_share_evidence(7, 10, low) == pytest.approx(math.log(40), abs=1e-6)
-    assert least_share(0, 7, 0.025) == 0
+    assert anytime.log_share_evidence(0, 10, 0.0) == pytest.approx(-math.log(11))
+    low = anytime.least_share(7, 10, 0.025)
+    assert anytime.log_share_evidence(7, 10, low) == pytest.approx(math.log(40), abs=1e-6)
+    assert anytime.least_share(0, 7, 0.025) == 0

@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+import yaml
 
 import scant
 from scant.declare import families
@@ -22,59 +23,28 @@ MODULES = {
 FOLDERS = [f"{dotted.rpartition('.')[0]}*" for dotted in families.FAMILIES.values()]
 # From top to bottom; a module is of the first layer that it fits. It imports from its own and from
 # those below it.
-LAYERS = {
-    "the practitioners' tool": ("scant_ads*",),
-    "command line": ("scant.cli", "scant.__main__", "scant.jobs", "scant.notebook"),
-    "page": (
-        "scant.page*",
-        "scant.finished*",
-        "scant.compiling",
-        "scant.starting",
-        "scant.starter*",
-    ),
-    "verdict": ("scant.verdict*",),
-    "presenting": (
-        *(
-            "scant.present*",
-            "scant.*.frames*",
-            "scant.*.drawing*",
-            "scant.*.quantities",
-            "scant.*.traces",
-        ),
-        *("scant.games.atlas", "scant.rankers.variance", "scant.*.theorems"),
-    ),
-    "study and families": (
-        "scant.study*",
-        "scant.declare.families",
-        "scant.*.family",
-        "scant.*.questions",
-        "scant.rankers.streams",
-    ),
-    "engines": (*FOLDERS, "scant.bandits*"),
-    "data and theory": ("scant.data*", "scant.theory*", "scant.surrogates"),
-    "shared": (
-        "scant.declare.declarations",
-        "scant.schema",
-        "scant.declare.runs",
-        "scant.declare.own",
-        "scant.measures",
-        "scant.files",
-        "scant.randomness",
-    ),
-    "bottom": ("scant.kernels*", "scant.errors", "scant", "scant.declare"),
-}
+LAYERS = yaml.safe_load("""
+the practitioners' tool: [scant_ads*]
+command line: [scant.cli, scant.__main__, scant.jobs, scant.notebook]
+page: [scant.page*, scant.finished*, scant.compiling, scant.starting, scant.starter*]
+verdict: [scant.verdict*]
+presenting: [scant.present*, scant.*.frames*, scant.*.drawing*, scant.*.quantities, scant.*.traces,
+  scant.games.atlas, scant.rankers.variance, scant.*.theorems]
+study and families: [scant.study*, scant.declare.families, scant.*.family, scant.*.questions,
+  scant.rankers.streams]
+engines: [scant.bandits*]
+data and theory: [scant.data*, scant.theory*, scant.surrogates]
+shared: [scant.declare.declarations, scant.schema, scant.declare.runs, scant.declare.own,
+  scant.measures, scant.files, scant.randomness]
+bottom: [scant.kernels*, scant.errors, scant, scant.declare]
+""")
+LAYERS["engines"] += FOLDERS
 # What runs are made by: the modules that jobs start from, and all that knows nothing of studies.
-ENGINES = (
-    *(family.code for family in families.families().values()),
-    *(
-        "scant.rankers.comparator",
-        "scant.ads.draw",
-        "scant.bandits.campaigns",
-        "scant.ads.coverage",
-    ),
-    *("scant.kernels*", "scant.theory*", "scant.data*", "scant.measures", "scant.surrogates"),
-    *("scant.files", "scant.errors", "scant.randomness", "scant.declare.runs", "scant.declare.own"),
-)
+ENGINES = [*(family.code for family in families.families().values()), *yaml.safe_load("""
+[scant.rankers.comparator, scant.ads.draw, scant.bandits.campaigns, scant.ads.coverage,
+ scant.kernels*, scant.theory*, scant.data*, scant.measures, scant.surrogates, scant.files,
+ scant.errors, scant.randomness, scant.declare.runs, scant.declare.own]
+""")]  # fmt: skip
 
 
 class _AtImport(ast.NodeTransformer):
@@ -172,12 +142,8 @@ def test_kernels_import_kernels_and_errors_alone():
 def test_engines_know_nothing_of_studies_and_reports():
     entries = [name for name in MODULES if fits(name, ENGINES)]
     above = ["study", "present", "verdict", "page"]
-    forbidden = [
-        *(f"scant.{room}*" for room in above),
-        "scant.*.family",
-        "scant.declare.families",
-        "scant.cli",
-    ]
+    forbidden = [*(f"scant.{room}*" for room in above), "scant.*.family", "scant.declare.families"]
+    forbidden += ["scant.cli"]
     assert not offences(entries, forbidden)
 
 

@@ -63,9 +63,7 @@ def contents(folder) -> dict:
 
 
 def asked_for_earlier(study, name, content=b"x"):
-    """A file that the study's earlier settings asked for, as its manifest says; a draw is in a
-    folder of a job.
-    """
+    """A file that earlier settings asked for, as the manifest says; a draw is in a job's folder."""
     path = study / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
@@ -160,13 +158,9 @@ SAID = yaml.safe_load(
 def test_results_are_whose_the_study_says_they_are(
     study, tmp_path, settings, project, authors, licence
 ):
-    """All that the profiles of RO-Crate recommend of the results, the run and its software is
-    there.
-    """
-    made, said = (
-        manifest.read(study)["made"] | {"project": project},
-        settings.get("attribution", {}),
-    )
+    """All that the profiles of RO-Crate recommend of the results, the run and its software."""
+    made = manifest.read(study)["made"] | {"project": project}
+    said = settings.get("attribution", {})
     data = {"mq2008/fold1-train": "", "optdigits/train": "", "optdigits/test": ""}
     change(study, settings={"datasets": {}} | settings, made=made, data=data)
     with zipfile.ZipFile(archive.write(study, tmp_path / "small.zip")) as packed:
@@ -248,9 +242,7 @@ def test_streams_can_be_deleted_and_nothing_is_gone(study, scant, tmp_path):
 
 
 def test_draws_that_no_setting_asks_for_are_deleted_with_their_folder(study, scant):
-    """Snakemake would take a folder that is there for drawn, and one without its mark for made
-    anew.
-    """
+    """Snakemake takes a folder for drawn, and one without its mark for made anew."""
     kept = "streams/linear/0-1/seed-0.arrow"
     asked_for_earlier(study, kept)
     change(study, results=manifest.checksums(study, [*FILES, kept]), earlier={})
@@ -265,8 +257,6 @@ def test_draws_that_no_setting_asks_for_are_deleted_with_their_folder(study, sca
 
 
 # --- only what is theirs
-
-
 def test_nothing_behind_a_link_is_deleted(study, tmp_path, scant):
     outside = tmp_path / "outside"
     (study / "runs").rename(outside)
@@ -440,8 +430,6 @@ def test_what_a_study_reads_is_packed_as_it_was(study, tmp_path, scant):
 
 
 # --- all that is packed is verified
-
-
 @pytest.mark.parametrize(
     "name", ["report.html", "figures/figure-2.1.svg", "figures/figure-2.1.png", "study.json"]
 )
@@ -465,7 +453,6 @@ def test_another_workflow_is_said_and_not_archived(study, tmp_path, scant):
 
 
 # --- damaged manifests
-
 WHOLE = {"study": "small", "files": {}} | {name: {} for name in manifest.SCHEMA["required"][2:]}
 MADE = {"date": "2026-11-23T05:46:42+00:00", "commit": None, "clean": None, "lock": None}
 DAMAGED = {

@@ -55,13 +55,10 @@ def test_tables_3_1_and_3_2_are_laid_out_as_in_the_thesis(made, printed):
 def test_table_b_1_has_all_numbers_of_the_thesis():
     made = atlas.table_b_1().set_index("row")
     vectors = [f"R{i}" for i in range(1, 9)]
-    assert made[vectors].to_numpy().tolist() == [
-        [0.0, 0.1, 0.15, 0.05, 0.2, 0.3, 0.2, 0.0],
-        [0.0, 0.3, 0.0, 0.0, 0.15, 0.15, 0.4, 0.0],
-        [0, 1, 1, 0, 1, 0, 0, 1],
-        [0, 1, 0, 1, 0, 1, 0, 1],
-        [0, 0, 1, 1, 0, 0, 1, 1],
-    ]
+    assert made[vectors].to_numpy().tolist() == yaml.safe_load("""
+    [[0.0, 0.1, 0.15, 0.05, 0.2, 0.3, 0.2, 0.0], [0.0, 0.3, 0.0, 0.0, 0.15, 0.15, 0.4, 0.0],
+     [0, 1, 1, 0, 1, 0, 0, 1], [0, 1, 0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 0, 0, 1, 1]]
+    """)
     items = made.loc[["item 1", "item 2", "item 3"]]
     assert items["E[R], p"].tolist() == items["E[R], p~"].tolist() == [0.45, 0.45, 0.4]
     assert items["E[G/Z], p"].round(4).tolist() == [0.3533, 0.3920, 0.3226]
@@ -123,9 +120,7 @@ def test_a_statement_that_fails_is_said_to(measure, rate):
 
 
 def drawn(figure):
-    """What each panel writes: (row's label, m, k): texts from the top of the cell down; and its
-    colours.
-    """
+    """What each panel writes: (label, m, k): texts from the top of the cell down; its colours."""
     first = figure.axes[0]
     labels = [label.get_text() for label in first.get_yticklabels()]
     rows = dict(zip(first.get_yticks(), labels, strict=True))
@@ -212,13 +207,10 @@ def test_the_table_of_cells_has_the_best_learner_and_its_constant(monkeypatch):
     alike = yaml.safe_load(
         "{measure: ndcg, grades: 2, m: 3, k: 2, kind: x, stream: g, horizon: 1000, n: 9}"
     )
-    learners = {
-        "learner": ["worse", "better"],
-        "slope": [0.97, 0.66],
-        "low": [0.95, 0.65],
-        "high": [0.99, 0.68],
-        "regret": [700.0, 250.0],
-    }
+    learners = yaml.safe_load("""
+    {learner: [worse, better], slope: [0.97, 0.66], low: [0.95, 0.65], high: [0.99, 0.68],
+     regret: [700.0, 250.0]}
+    """)
     rows = pd.DataFrame(alike | learners)
     monkeypatch.setattr(frames, "observed", lambda traces, details: rows)
     table = atlas.cells_table(None, {}).set_index("learner")
@@ -249,7 +241,7 @@ def test_without_grades_a_measurement_is_of_binary_relevance_and_what_else_is_kn
         (slopes(measure="ap", grades=3), "in no cell .* measure ap, grades 3"),
         (
             pd.concat([slopes(), slopes(k=2), slopes()]),
-            "twice in a cell .*: measure dcg, grades 2, m 3, k 1$",
+            "twice in a cell .* dcg, grades 2, m 3, k 1$",
         ),
     ],
 )

@@ -1,11 +1,10 @@
-"""The papers' bounds: by hand, and never exceeded at any round of streams of many seeds and
-margins.
-"""
+"""The papers' bounds: by hand, and never exceeded at any round of many streams."""
 
 import math
 
 import numpy as np
 import pytest
+import yaml
 
 from scant.data import simulated, stream
 from scant.measures import rank
@@ -48,9 +47,7 @@ def test_bounds_by_hand():
 
 @pytest.mark.parametrize("margin", [0.25, 2.0])
 def test_a_separating_ranker_gives_the_separable_bound(margin):
-    """At u / margin, u of unit norm, no surrogate is positive: what remains of the general bounds
-    is the separable.
-    """
+    """At u / margin, |u| = 1, no surrogate is positive: the general bounds become the separable."""
     for general in (bounds.general, bounds.general_at_rate):
         for m, ratio in ((7, 2.0), (1, 1.0)):
             separable = bounds.slam_separable(m, 3.0, ratio, margin)
@@ -81,13 +78,9 @@ def test_which_bound_a_learner_has():
         assert math.isnan(made(slam, facts | {"margin": margin}).bound(None))
 
 
-CHANGES = [
-    {"margin": 0.5},
-    {"margin": "grade-gap"},
-    {"averaged": True},
-    {"decay": 0.5},
-    {"by_loss": True},
-]
+CHANGES = yaml.safe_load(
+    "[{margin: 0.5}, {margin: grade-gap}, {averaged: true}, {decay: 0.5}, {by_loss: true}]"
+)
 
 
 @pytest.mark.parametrize("change", [*CHANGES, {"trigger": "ap"}], ids=str)
@@ -152,9 +145,7 @@ def test_no_separable_run_ever_loses_more_than_its_bounds(packed, name, seed, se
 
 @every_learner
 def test_queries_without_a_relevant_document_break_no_bound(packed, learner):
-    """No ranking of them is better than another: there is nothing to lose, whatever their measure
-    is said to be.
-    """
+    """No ranking of them is better than another: nothing to lose, whatever the measure says."""
     queries, ranker = simulated.separable(
         np.random.default_rng(0), 20, documents=5, features=4, margin=4.0
     )
@@ -192,8 +183,6 @@ def test_there_is_no_general_bound_for_other_learners(packed):
 
 
 # --- the adversary
-
-
 def oppose(opponent, learner, rate=1.0):
     player = made(learner, opponent.metadata(), rate)
     return player, play_plain(opponent, opponent.rounds, player)

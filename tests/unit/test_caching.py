@@ -1,6 +1,4 @@
-"""Compiled code is kept where nobody else can put any, is read as it was written, and is that of
-one's own settings.
-"""
+"""Compiled code is private, is read as it was written, and is of one's own settings."""
 
 import os
 import pickle
@@ -83,8 +81,6 @@ def modes(folder):
 
 
 # --- where
-
-
 @pytest.mark.parametrize("base", ["root", "home"])
 def test_folders_are_made_for_their_user_alone(base, request, no_umask):
     request.getfixturevalue(base)
@@ -105,11 +101,7 @@ def test_a_folder_that_others_can_write_to_is_refused(root, inside, mode):
     planted.mkdir(0o700, parents=True)
     planted.chmod(mode)
     with pytest.raises(
-        SettingError,
-        match=(
-            rf"^{re.escape(str(planted))} can be written to by "
-            r"others.* \(chmod 700\)$"
-        ),
+        SettingError, match=rf"^{re.escape(str(planted))} can be written to by others"
     ):
         kernels._folder(NAME)
 
@@ -175,11 +167,8 @@ def test_a_job_goes_on_without_a_default_folder_that_is_unsafe(home, no_umask, c
     (home / ".cache/scant" / NAME).mkdir(parents=True)
     assert kernels._folder(NAME) is kernels._folder(NAME) is None
     [line] = capsys.readouterr().err.splitlines()
-    assert (
-        "can be written to by others" in line
-        and "NUMBA_CACHE_DIR" in line
-        and "is not kept" in line
-    )
+    assert "can be written to by others" in line and "NUMBA_CACHE_DIR" in line
+    assert "is not kept" in line
 
 
 def test_a_job_goes_on_without_a_folder_that_cannot_be_made(root, monkeypatch, capsys):
@@ -194,8 +183,6 @@ def test_a_job_goes_on_without_a_folder_that_cannot_be_made(root, monkeypatch, c
 
 
 # --- what
-
-
 def test_what_is_compiled_is_loaded(folder):
     assert [hits(), hits()] == [0, 1]
 
@@ -292,9 +279,7 @@ def test_a_job_goes_on_if_nothing_can_be_read(folder, capsys):
 
 
 def test_code_that_holds_addresses_is_not_kept(folder, capsys):
-    """Numba copies no array this large into the code, and with NUMBA_OPT=0 calls functions by their
-    addresses.
-    """
+    """Numba does not copy so large an array, and with NUMBA_OPT=0 calls functions by address."""
     large = np.ones(1 << 17)
 
     @kernels.compiled()
@@ -306,7 +291,6 @@ def test_code_that_holds_addresses_is_not_kept(folder, capsys):
 
 
 # --- for whom
-
 PROCESSOR = ("x86_64-pc-linux-gnu", "rocketlake", "+avx2,+fma")
 
 
@@ -314,25 +298,11 @@ def path_for(processor=PROCESSOR):
     return doubling()._cache._path((numba.float64,), SimpleNamespace(magic_tuple=lambda: processor))
 
 
-CHANGE_CODE = (
-    "BOUNDSCHECK",
-    "CPU_FEATURES",
-    "CPU_NAME",
-    "DEBUGINFO_DEFAULT",
-    "DEBUG_ARRAY_OPT_RUNTIME",
-    "DEBUG_NRT",
-    "DISABLE_INTEL_SVML",
-    "ENABLE_AVX",
-    "EXTEND_VARIABLE_LIFETIMES",
-    "LLVM_REFPRUNE_FLAGS",
-    "LLVM_REFPRUNE_PASS",
-    "LOOP_VECTORIZE",
-    "NRT_STATS",
-    "OPT",
-    "PARFOR_MAX_TUPLE_SIZE",
-    "SLP_VECTORIZE",
-    "USING_SVML",
-)
+CHANGE_CODE = ("BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO_DEFAULT")
+CHANGE_CODE += ("DEBUG_ARRAY_OPT_RUNTIME", "DEBUG_NRT", "DISABLE_INTEL_SVML", "ENABLE_AVX")
+CHANGE_CODE += ("EXTEND_VARIABLE_LIFETIMES", "LLVM_REFPRUNE_FLAGS", "LLVM_REFPRUNE_PASS")
+CHANGE_CODE += ("LOOP_VECTORIZE", "NRT_STATS", "OPT", "PARFOR_MAX_TUPLE_SIZE", "SLP_VECTORIZE")
+CHANGE_CODE += ("USING_SVML",)
 
 
 def test_each_setting_that_changes_code_has_its_own_files(folder, monkeypatch):

@@ -1,6 +1,4 @@
-"""What the worst rankings and the worst weights would have lost, and what a learner had along its
-run.
-"""
+"""What the worst rankings and weights would have lost, and what a learner had along its run."""
 
 from pathlib import Path
 
@@ -20,13 +18,9 @@ from scant.schema import read_yaml
 from scant.study import settings
 
 ROOT = Path(__file__).parents[2]
-
-SETTINGS = {
-    "generator": "linear",
-    "shared": False,
-    "documents": "shuffled",
-    "features": "query-minmax",
-}
+SETTINGS = yaml.safe_load(
+    "{generator: linear, shared: false, documents: shuffled, features: query-minmax}"
+)
 SETTINGS |= {"settings": {"queries": 40, "documents": 6, "features": 3, "relevant": 0.2}}
 DRAWN = {"name": "linear", "study_seed": 7, "settings": SETTINGS}
 
@@ -48,7 +42,8 @@ def test_the_worst_ranking_is_that_of_ascending_grades(file):
     by_query = [file[query][1] for query in range(len(file))]
     some = [np.sort(grades) for grades in by_query if grades.any()]
     places, without = np.arange(6), len(by_query) - len(some)
-    assert without and worst("ndcg@10") == pytest.approx(
+    assert without
+    assert worst("ndcg@10") == pytest.approx(
         without + sum(1 - ndcg(places, grades) for grades in some)
     )
     binary = [np.minimum(grades, 1) for grades in some]
@@ -60,9 +55,8 @@ def test_the_worst_ranking_is_that_of_ascending_grades(file):
         < worst("ndcg", empty="zero")
         == worst("ndcg", empty="one") + without
     )
-    assert worst("ndcg", empty="skip", rounds=[len(some)]) == pytest.approx(
-        worst("ndcg", empty="one")
-    )
+    result = worst("ndcg", empty="skip", rounds=[len(some)])
+    assert result == pytest.approx(worst("ndcg", empty="one"))
 
 
 def test_of_a_pass_that_is_not_whole_the_worst_queries_count():
@@ -85,9 +79,7 @@ def test_no_ranking_loses_more(file):
 
 @pytest.mark.parametrize("surrogate", ceilings.SURROGATES)
 def test_no_weights_of_the_ball_cost_much_more_than_the_worst(file, surrogate):
-    """Of a thousand random weights on the sphere, and of 0, none costs more than a thousandth above
-    it.
-    """
+    """Of a thousand random weights on the sphere, and 0, none costs a thousandth more."""
     value, random = getattr(surrogates, surrogate), np.random.default_rng(1)
     directions = random.standard_normal((1000, 3))
     sphere = np.r_[2.0 * directions / np.linalg.norm(directions, axis=1)[:, None], np.zeros((1, 3))]
@@ -107,14 +99,8 @@ def test_all_seeds_of_a_shared_draw_have_the_first_one():
 
 
 def rows(learner, kind, ends, **columns):
-    about = {
-        "experiment": "e",
-        "stream": "linear",
-        "learner": learner,
-        "kind": kind,
-        "seed": 3,
-        "setting": "1",
-    }
+    about = {"experiment": "e", "stream": "linear", "learner": learner, "kind": kind, "seed": 3}
+    about |= {"setting": "1"}
     about |= yaml.safe_load(
         """{failed_in: 0, tuning_seed: false, theory: 1, own_measure: ap, bound: 10.0,
         round: [4, 20, 40]}"""
@@ -173,9 +159,8 @@ def test_an_experiment_says_which_of_its_streams_are_drawn_and_played_as_they_ar
     details = family("perceptron").details(study, "perceptron")
     # digits are resampled
     assert [*details["drawn"]] == ["separable", "linear"] and details["kind"] == "perceptron"
-    assert (
-        details["drawn"]["linear"]["settings"]["settings"] == study["streams"]["linear"]["settings"]
-    )
+    result = details["drawn"]["linear"]["settings"]["settings"]
+    assert result == study["streams"]["linear"]["settings"]
     assert family("perceptron").details(study, "lower-bound")["drawn"] == {}
     study["experiments"]["perceptron"]["keep"] = 0.8
     assert family("perceptron").details(study, "perceptron")["drawn"] == {}

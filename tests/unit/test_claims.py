@@ -1,6 +1,4 @@
-"""Verdicts on claims in a study: what comes out of them, what could have come out otherwise, and
-what a row says.
-"""
+"""Verdicts on claims: what comes out, what could have come out otherwise, what a row says."""
 
 import dataclasses
 import math
@@ -289,16 +287,11 @@ def test_a_control_may_be_a_trivial_play(shares):
 
 
 def test_a_part_may_refute_a_statement_and_never_confirm_it():
-    """Without a learner, a part or as many places as a statement names, a study can only say that
-    it fails.
-    """
+    """Without a learner, a part or enough places for a statement, a study can only say it fails."""
     named = AGAINST_ALL | FIRST | {"learner": {"kind": "rtopkf"}}
     absent = {"learner": {"kind": "random"}, "against": 1.0}
-    lacking = {
-        "each": {"each": [{"k": 2}, {"k": 3}]},
-        "cells": {"cells": [{}, absent]},
-        "places": {"places": 3},
-    }
+    lacking = {"each": {"each": [{"k": 2}, {"k": 3}]}, "cells": {"cells": [{}, absent]}}
+    lacking |= {"places": {"places": 3}}
     apart = {"cells": [{"on": {"ids": "a"}}, {"on": {"ids": "b"}}], "places": 2}
     both = {"each": [{"k": None}, {"k": 2}], "places": 2}
     table = judged(both=named | both, apart=AGAINST_ALL | FIRST | apart)
@@ -306,11 +299,8 @@ def test_a_part_may_refute_a_statement_and_never_confirm_it():
     table = judged(**{name: named | one for name, one in lacking.items()})
     assert table["verdict"].tolist() == ["not testable here"] * 3
     assert (table["readings_total"] == 0).all()
-    missing = (
-        "no learner with k 3, which the statement names",
-        "no learner with kind random",
-        "2 of the 3 places",
-    )
+    missing = ("no learner with k 3, which the statement names", "no learner with kind random")
+    missing += ("2 of the 3 places",)
     assert all(text in data for text, data in zip(missing, table["data"], strict=True))
     table = judged(**{name: named | one | {"comparison": "less"} for name, one in lacking.items()})
     assert table["verdict"].tolist() == ["fails"] * 3
@@ -327,9 +317,8 @@ def test_where_cells_differ_the_verdict_says_on_which_streams():
     [reading] = found["one"].readings
     sampled = [dataclasses.replace(cell, sample=cell.stream == "b") for cell in reading.cells]
     found["one"].readings[0] = dataclasses.replace(reading, cells=sampled)
-    assert claims_table(found, planned(GAMES).study).loc[0, "by_cell"] == (
-        "holds on Game A; on samples: fails on b"
-    )
+    result = claims_table(found, planned(GAMES).study).loc[0, "by_cell"]
+    assert result == "holds on Game A; on samples: fails on b"
     mean = judged(traces=changed(*B_IS_WORSE), mean=differs | {"over": "mean"}).loc["mean"]
     assert mean["verdict"] == "fails"
 

@@ -1,6 +1,4 @@
-"""The file of claims: whole, in step with the code, and each claim about something that a study
-has.
-"""
+"""The file of claims: whole, in step with the code, each about something that a study has."""
 
 import re
 from itertools import product
@@ -39,8 +37,6 @@ PARTS = {
 }
 WITHOUT_RUNS = ("table", "coverage")
 OF_RUNS = {name: part for name, part in PARTS.items() if part["quantity"] not in WITHOUT_RUNS}
-
-
 OF_RUNS_WHOLE = [
     name for name, claim in CLAIMS.items() if all("learner" in part for part in parts(claim))
 ]
@@ -73,8 +69,6 @@ def judging(examiner, part: dict) -> dict:
 
 
 # --- what is sought
-
-
 def members() -> dict[str, list]:
     """Each member of each list of a selector, alone in the parts that have it.
 
@@ -94,8 +88,6 @@ def members() -> dict[str, list]:
 
 
 # --- the file
-
-
 def test_each_document_is_drawn_on_and_nothing_is_said_twice():
     documents = {"thesis", "aistats15", "aistats16", "perceptron", "ailon"}  # the five, at least
     assert documents < {part["source"].get("document") for part in PARTS.values()}
@@ -120,8 +112,6 @@ def test_old_claims_are_still_there_or_it_is_said_why_not():
 
 
 # --- could it have come out otherwise?
-
-
 def test_a_control_is_another_claim():
     for name, claim in PARTS.items():
         control = {key: one for key, one in claim.get("control", {}).items() if key != "words"}
@@ -132,8 +122,6 @@ def test_a_control_is_another_claim():
 
 
 # --- in step with the code
-
-
 def theory() -> set[str]:
     """The tables that need no run, by what families declare."""
     return {shown.name for _, shown in families.shown() if shown.reads == "nothing"}
@@ -208,8 +196,6 @@ def test_a_study_can_judge_it(examiners):
 
 
 # --- what is refused
-
-
 GOOD = PARTS["items-rate-items.1"]
 
 
@@ -268,9 +254,7 @@ def slips():
 
 
 def test_no_key_and_no_word_of_a_claim_can_be_misspelt():
-    """With null for its value such a key would fit whatever there is, so that the claim were about
-    more.
-    """
+    """With null for its value such a key fits anything, so that the claim is about more."""
     datasets, accepted, refused = registry.load(ROOT / "config/datasets.yaml"), [], 0
     for name, path, claim in slips():
         try:
@@ -305,8 +289,6 @@ def test_a_selector_that_fits_nothing_is_refused(change, message):
 
 
 # --- what the papers say
-
-
 QUOTATIONS = read_yaml(ROOT / "tests/unit/quotations.yaml")
 SOURCES = [(name, part["source"]) for name, claim in CLAIMS.items() for part in parts(claim)]
 QUOTED = [(name, source) for name, source in SOURCES if source.get("document") in QUOTATIONS]
@@ -327,9 +309,7 @@ def test_words_are_said_there_and_not_denied():
 
 
 def test_only_our_own_questions_lack_words():
-    """A document that has a title is none of those that the project tests, and words of it are not
-    looked up.
-    """
+    """A document with a title is none of the project's, and its words are not looked up."""
     for name, source in SOURCES:
         own = CLAIMS[name]["row"] == "question" and source.get("document") == "scant"
         assert own or "title" in source or source["words"], name
@@ -369,9 +349,7 @@ def stated(statement: str) -> set[tuple[str, int]]:
 
 
 def played(study: dict, claim: dict, experiment: dict, learners) -> set[tuple[str, int]]:
-    """The numbers of rounds, seeds, blocks and grades seen with which an experiment plays a part of
-    a claim.
-    """
+    """Rounds, seeds, blocks and grades seen with which an experiment plays a claim's part."""
     settings = [study["learners"][learner] for learner in learners]
     seen = {
         one.get("k") or FEWEST.get(one.get("surrogate"), 1)
@@ -391,9 +369,7 @@ SEE_ALL = ("listnet", "ogd", "slam", "max-hinge", "ftpl", "hedge", "random")
 
 
 def test_numbers_of_a_statement_are_those_that_every_study_plays(examiners):
-    """In the experiments of its first reading, under which its verdict is; those of all its parts
-    together.
-    """
+    """In the experiments of its first reading, whose verdict it is; of all its parts together."""
     checked = set()
     for examiner, name in product(examiners, OF_RUNS_WHOLE):
         numbers, of_parts = stated(CLAIMS[name]["statement"]), set()

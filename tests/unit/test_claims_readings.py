@@ -1,6 +1,4 @@
-"""Which experiments, cells and seeds of a study a claim is judged by, in every family of
-experiments.
-"""
+"""Which experiments, cells and seeds a claim is judged by, in every family."""
 
 import math
 from itertools import product
@@ -34,25 +32,16 @@ from scant.verdict.examined import Cell, Reading
 
 @pytest.mark.parametrize(
     ("stated", "missing"),
-    [
-        ("{where: {kind: ads}, quantity: ctr}", "no experiment with kind ads"),
-        (
-            "{where: {kind: fixed-items, rounds: 7}}",
-            "no experiment with kind fixed-items and rounds 7",
-        ),
-        ('{"on": {stream: [zipf, ties]}}', "none of the games with stream zipf or ties"),
-        ("{learner: {kind: hedge}}", "no learner with kind hedge"),
-        (
-            "{against: {kind: ftpl, epsilon: .inf}}",
-            "no learner with kind ftpl and epsilon inf",
-        ),
-        ("{other: {rounds: 7}}", "no experiment with rounds 7 to compare with"),
-        ("{quantity: game_slope, along: items}", "no game_slope is known there"),
-        (
-            "{quantity: table, table: variance, cell: {}, column: k}",
-            "no experiment of kind top",
-        ),
-    ],
+    yaml.safe_load("""
+- ['{where: {kind: ads}, quantity: ctr}', no experiment with kind ads]
+- ['{where: {kind: fixed-items, rounds: 7}}', no experiment with kind fixed-items and rounds 7]
+- ['{"on": {stream: [zipf, ties]}}', none of the games with stream zipf or ties]
+- ['{learner: {kind: hedge}}', no learner with kind hedge]
+- ['{against: {kind: ftpl, epsilon: .inf}}', no learner with kind ftpl and epsilon inf]
+- ['{other: {rounds: 7}}', no experiment with rounds 7 to compare with]
+- ['{quantity: game_slope, along: items}', no game_slope is known there]
+- ['{quantity: table, table: variance, cell: {}, column: k}', no experiment of kind top]
+"""),
 )
 def test_what_is_missing_is_said(stated, missing):
     row = judged(one=yaml.safe_load(stated)).loc["one"]
@@ -62,19 +51,12 @@ def test_what_is_missing_is_said(stated, missing):
 
 @pytest.mark.parametrize(
     ("wanted", "fitting", "other"),
-    [
-        ("null", [None], [3]),
-        ("[null, 2]", [None, 2], [3]),
-        ("[b, a]", ["a"], ["ab"]),
-        ("ab", ["ab"], ["a"]),
-        ("[1, 2]", [1], [[1, 2]]),
-        ("[[1, 2]]", [[1, 2]], [1]),
-        ("{x: 1}", [{"x": 1, "y": 2}], [None, {"x": 2}]),
-        ("{x: [2, 3]}", [{"x": 2}], [{"x": 1}]),
-        ("{not: a}", ["b"], ["a"]),
-        ("{not: [b, c]}", ["a", None], ["b"]),
-        ("{not: null}", [1], [None]),
-    ],
+    yaml.safe_load("""
+[['null', [null], [3]], ['[null, 2]', [null, 2], [3]], ['[b, a]', [a], [ab]], [ab, [ab], [a]],
+ ['[1, 2]', [1], [[1, 2]]], ['[[1, 2]]', [[1, 2]], [1]], ['{x: 1}', [{x: 1, y: 2}], [null, {x: 2}]],
+ ['{x: [2, 3]}', [{x: 2}], [{x: 1}]], ['{not: a}', [b], [a]], ['{not: [b, c]}', [a, null], [b]],
+ ['{not: null}', [1], [null]]]
+"""),
 )
 def test_selectors(wanted, fitting, other):
     wanted = yaml.safe_load(wanted)
@@ -135,9 +117,7 @@ def test_the_first_experiment_gives_the_verdict_and_all_are_counted():
 
 
 def test_what_readings_matter_is_weighted_by_how_much_estimates_vary_within_a_cell():
-    """Of two cells, one depends on `tuning` alone, and the other, a third as much, on `source`: 9
-    to 1.
-    """
+    """Of two cells one depends on `tuning` alone, the other, a third, on `source`: 9 to 1."""
     both, made = [Cell("a", learner, "", pd.Series(dtype=float)) for learner in ("one", "two")], []
     for tuning, source in product((0, 1), repeat=2):
         single = [statistics.exact(value, 0, 10) for value in (7 + 3 * tuning, 5 + source)]
@@ -332,9 +312,7 @@ def test_regret_is_against_the_best_fixed_weights():
 
 
 def trace(learner, kind, seed, finals, stream="linear", **columns):
-    """A run of 100 rounds whose time-averaged NDCG@10 is `finals[0]` after half of them, and
-    `finals[1]` at the end.
-    """
+    """A run of 100 rounds whose NDCG@10 is `finals[0]` after half, `finals[1]` at the end."""
     rows = {"experiment": "e", "stream": stream, "learner": learner, "kind": kind, "seed": seed}
     rows |= TRACE | {"own_measure": "ndcg@10", "round": [10, 50, 60, 100]}
     rows |= {"ndcg@10": [0.0, finals[0], 0.0, finals[1]], "updates": [10, 30, 30, 35]}
@@ -378,12 +356,8 @@ def test_a_lead_is_a_share_of_listnets():
 
 def test_the_floor_is_of_both_distributions():
     """Regrets of 0.4 and 0.2 in 100 rounds are 0.003 a round on average."""
-    runs = [
-        ("a", "first", 0, 0.4),
-        ("b", "second", 0, 0.2),
-        ("c", "mixture", 0, 9.0),
-        ("a", "first", 1, 0.4),
-    ]
+    runs = [("a", "first", 0, 0.4), ("b", "second", 0, 0.2), ("c", "mixture", 0, 9.0)]
+    runs += [("a", "first", 1, 0.4)]
     parts, best = [], []
     for stream, distribution, seed, regret in runs:
         about = {"judge": "ndcg-squared", "distribution": distribution, "bound": np.nan}
@@ -490,12 +464,9 @@ def test_bounds_are_judged_on_the_study_of_bounds():
     plan = planned(ADS)
     found = claims.examine(made, plan, {}, coverage=covered(1000, bank=990, hotel=850))
     table = claims_table(found, plan.study).set_index("id")
-    assert table["verdict"].to_dict() == {
-        "good": "holds",
-        "bad": "fails",
-        "both": "differs",
-        "none": "not testable here",
-    }
+    assert table["verdict"].to_dict() == yaml.safe_load(
+        "{good: holds, bad: fails, both: differs, none: not testable here}"
+    )
     assert table.loc["good", "estimate"] == pytest.approx(0.99) and table.loc["good", "n"] == 1000
     assert table.loc["bad", "data"] == "hotel, deterministic, 2,000 rows"
     assert table.loc["none", "data"].endswith("missing here: no bound t on campaign shop")
@@ -521,9 +492,8 @@ def test_what_is_compared_with_a_number_is_shown_itself():
 def test_each_horizon_is_a_cell_of_a_share():
     share = {"quantity": "game_share", "on": {"ids": "a"}, "against": 1.0, "comparison": "less"}
     found = claims.examine({"share": CLAIM | share}, planned(GAMES), played(GAMES))["share"]
-    assert [cell.stream for cell in found.readings[0].cells] == [
-        *("a, T = 100", "a, T = 1,000", "a, T = 10,000")
-    ]
+    result = [cell.stream for cell in found.readings[0].cells]
+    assert result == [*("a, T = 100", "a, T = 1,000", "a, T = 10,000")]
 
 
 def test_a_share_has_exact_tests():

@@ -1,6 +1,4 @@
-"""Claims about tables, the files that claims are in, and the tables and figures that are made of
-verdicts.
-"""
+"""Claims about tables, files of claims, and the tables and figures made of verdicts."""
 
 import re
 
@@ -69,13 +67,9 @@ def test_cells_of_tables(verdict, stated):
 
 @pytest.mark.parametrize(
     ("comparison", "against", "estimate"),
-    [
-        ("slope", 9.0, 5.0),
-        ("greater", 1.0, 1.0),
-        ("less", 1.0, 4.0),
-        ("less", 9.0, -4.0),
-        ("close", 3.0, 2.0),
-    ],
+    yaml.safe_load("""
+[[slope, 9.0, 5.0], [greater, 1.0, 1.0], [less, 1.0, 4.0], [less, 9.0, -4.0], [close, 3.0, 2.0]]
+"""),
 )
 def test_of_several_entries_the_one_furthest_from_what_is_said_is_reported(
     comparison, against, estimate
@@ -153,11 +147,8 @@ def test_claims_of_one_s_own_stand_beside_those_of_the_project(tmp_path):
 
 def test_all_defects_of_a_file_of_claims_are_told_at_once(tmp_path):
     whole = CLAIM | {"against": 5.0, "source": {"title": "A study", "place": "1"}}
-    defects = (
-        {"source": {"place": "1"}},
-        {"source": {"title": "A study"}},
-        {"comparison": "greatr"},
-    )
+    defects = ({"source": {"place": "1"}}, {"source": {"title": "A study"}})
+    defects += ({"comparison": "greatr"},)
     wrong = {name: whole | one for name, one in zip("abc", defects, strict=True)}
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(wrong))
     with pytest.raises(SettingError) as caught:

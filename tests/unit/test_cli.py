@@ -232,8 +232,6 @@ def test_from_settings_to_figures_and_tables(study, capsys):
 
 
 # --- errors
-
-
 def cut(path):
     Path(path).write_bytes(Path(path).read_bytes()[:-50])
 
@@ -272,19 +270,13 @@ def test_an_error_says_what_is_wrong_and_leaves_nothing(drawn, capsys, done, wor
 
 
 # ids that the study has not, by job, and the nearest that it has; "" if it has none of that sort
-UNKNOWN = {
-    "fetch": (("mine@t", "all"), "mine@s"),
-    "convert": (("mine@s", "al"), "all"),
-    "make_stream": (("mina",), "mine"),
-    "simulate": (("sim", "0-2"), "0-1"),
-    "campaign": (("hotels",), "hotel"),
-    "make_log": (("hotel", "0-1"), "0"),
-    "run": (("al", "sim", "slam", "seed-0-1"), "all"),
-    "best_weights": (("top", "sim", "kl", "seed-0-1"), "top/sim/ranksvm/seed-0-1"),
-    "times": (("game",), "games"),
-    "show": (("figures_tops",), "figures_top"),
-    "judge": (("theroy",), "theory"),
-}
+UNKNOWN = {"fetch": (("mine@t", "all"), "mine@s"), "convert": (("mine@s", "al"), "all")}
+UNKNOWN |= {"make_stream": (("mina",), "mine"), "simulate": (("sim", "0-2"), "0-1")}
+UNKNOWN |= {"campaign": (("hotels",), "hotel"), "make_log": (("hotel", "0-1"), "0")}
+UNKNOWN |= {"run": (("al", "sim", "slam", "seed-0-1"), "all")}
+UNKNOWN |= {"best_weights": (("top", "sim", "kl", "seed-0-1"), "top/sim/ranksvm/seed-0-1")}
+UNKNOWN |= {"times": (("game",), "games"), "show": (("figures_tops",), "figures_top")}
+UNKNOWN |= {"judge": (("theroy",), "theory")}
 
 
 def test_ids_that_a_study_has_not_are_named_with_the_nearest(study, capsys):
@@ -316,8 +308,6 @@ def test_an_error_ends_the_process_with_1_and_where_it_came_from_is_shown_on_req
 
 
 # --- grammar
-
-
 def left(arguments, capsys):
     with pytest.raises(SystemExit) as caught:
         main(arguments)
@@ -355,9 +345,7 @@ def test_wrong_grammar_is_refused(arguments, message, capsys):
 
 
 def test_the_console_script_finds_a_learner_of_the_project(tmp_path):
-    """`python -m scant` has the project's root on its path; the console script has not by
-    itself.
-    """
+    """`python -m scant` has the project's root on its path; the console script has not."""
     learner = {"kind": "examples.my_learner:PairwiseLogistic", "rates": [0.1]}
     settle(alone(learner), tmp_path / "settled.json")
     shutil.copytree("examples", tmp_path / "examples")

@@ -27,8 +27,6 @@ def study(**learner):
 
 
 # --- users
-
-
 @pytest.mark.parametrize("name", USERS)
 def test_users_of_the_literature_click_more_on_greater_grades(name):
     for most in CASCADES.get(name, (1, 2, 3, 8)):
@@ -46,9 +44,7 @@ def test_a_name_stands_for_the_fewest_grades_that_suffice():
 
 
 def test_who_looks_by_position_clicks_as_the_papers_say():
-    """1/k to look at place k; 0.1 and 1 to click then; with trust bias 0.65/k and 1 - (k +
-    1)/100.
-    """
+    """1/k to look at place k; 0.1 and 1 to click; with trust bias 0.65/k and 1 - (k + 1)/100."""
     places = np.arange(1, 11)
     np.testing.assert_allclose(user_for("position", 4).propensities(10), 1 / places)
     np.testing.assert_allclose(user_for("position", 1).chances(10), np.c_[0.1 / places, 1 / places])
@@ -69,8 +65,6 @@ def test_who_is_certain_to_leave_clicks_once():
 
 
 # --- what is refused, and when
-
-
 @pytest.mark.parametrize(
     ("learner", "words"),
     [

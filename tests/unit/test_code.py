@@ -1,6 +1,4 @@
-"""The code that a job depends on: what is followed, which edits count, and what is remembered of a
-source file.
-"""
+"""The code that a job depends on: what is followed, which edits count, what is remembered."""
 
 import ast
 import inspect
@@ -17,7 +15,6 @@ from scant.study.digests import Digests
 from scant.verdict import selection
 
 ROOT = Path(__file__).parents[2]
-
 CACHED = (code.digest, code.closure, code._source, code._read, code._cached)
 MODULE = '''
 """What the module is of."""
@@ -47,9 +44,7 @@ class Learner(Base):
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A function that writes files of a package that stands in for `scant`, or of the working
-    folder: path and text.
-    """
+    """A function that writes files of a stand-in package, or of the working folder: path, text."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(code, "PACKAGE", tmp_path / "src/scant")
     monkeypatch.setattr(code, "CACHE", tmp_path / "cache.json")
@@ -77,8 +72,6 @@ def names(*entries):
 
 
 # --- what is followed
-
-
 @pytest.mark.parametrize(
     ("entry", "inside", "outside"),
     [
@@ -186,8 +179,6 @@ def test_a_circle_of_imports_comes_to_an_end(package):
 
 
 # --- which edits count
-
-
 @pytest.fixture
 def edited(package):
     """A function that edits `MODULE` and says whether the digest is another."""
@@ -261,8 +252,6 @@ def test_the_same_code_under_another_name_is_other_code(package):
 
 
 # --- what is remembered
-
-
 def test_what_was_read_is_cached_and_parsed_once(package, monkeypatch):
     package({"src/scant/a.py": "import scant.b\n", "src/scant/b.py": "X = 1\n"})
     before = code.digest("scant.a")
@@ -288,7 +277,6 @@ def test_a_cache_that_cannot_be_read_or_written_is_ignored(package, monkeypatch,
 
 
 # --- what rules ask for
-
 RULES = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
 # the modules that a digest is of besides those that it names, by how it asks for them
 WORKED_OUT = {

@@ -1,6 +1,4 @@
-"""The best fixed weights in hindsight: the sums they minimise, their certificate, and the file of
-them.
-"""
+"""The best fixed weights in hindsight: their sums, their certificate and their file."""
 
 from functools import partial
 
@@ -29,9 +27,7 @@ D = 4
 
 
 def draw(random, queries=12, features=D, grades=3):
-    """Queries of several sizes, some without a relevant document, with a feature nearly the sum of
-    two others.
-    """
+    """Queries of several sizes, some of no relevant document; one feature is nearly a sum."""
     for q in range(queries):
         m = 1 + q % 7
         x = random.normal(size=(m, features)).astype(np.float32)
@@ -78,8 +74,6 @@ def differences(function, at, step):
 
 
 # --- the prefixes
-
-
 @pytest.mark.parametrize("horizon", [1, 2, 7, 40, 99, 100, 101, 300, 784, 10_000, 1_234_567])
 def test_prefixes_are_kept_rounds_four_a_decade_up_to_the_horizon(horizon):
     rounds = prefixes(horizon)
@@ -95,8 +89,6 @@ def test_prefixes_are_kept_rounds_four_a_decade_up_to_the_horizon(horizon):
 
 
 # --- the sums
-
-
 @pytest.mark.parametrize("objective", CONVEX)
 @pytest.mark.parametrize("scale", [0.0, 0.3, 4.0])
 def test_the_sum_is_that_of_the_surrogates(stream, queries, objective, scale):
@@ -162,8 +154,6 @@ def test_gradient_and_curvature_are_those_of_finite_differences(stream, queries,
 
 
 # --- the step within the ball
-
-
 def model_step(hessian, gradient, weights, radius):
     step = np.full(len(weights), np.nan)
     batch.model_step(hessian, gradient, weights, radius, step)
@@ -173,9 +163,7 @@ def model_step(hessian, gradient, weights, radius):
 @pytest.mark.parametrize("rank", [1, 3, 6])
 @pytest.mark.parametrize("radius", [0.01, 1.0, 30.0])
 def test_the_step_minimises_the_model_in_the_ball(rank, radius):
-    """By the conditions that only the minimum fulfils: H v = target - shift v, shift >= 0, and 0 if
-    v is inside.
-    """
+    """By the minimum's conditions: H v = target - shift v, shift >= 0, and 0 if v is inside."""
     for seed in range(10):
         random = np.random.default_rng(seed)
         root, weights = random.normal(size=(rank, 6)), in_ball(random, radius, 1, 6)[0]
@@ -205,24 +193,16 @@ def test_features_on_scales_far_apart_do_not_spoil_the_step():
 
 
 # --- the best fixed weights
-
-
 @pytest.mark.parametrize("objective", CONVEX)
 @pytest.mark.parametrize("radius", [0.25, 8.0])
 def test_two_documents_and_one_feature(packed, objective, radius):
-    """Documents 1 and 0 of grades 1 and 0: w is their score difference, and 1 is right for all, but
-    ListNet.
-    """
+    """Documents 1 and 0 of grades 1 and 0: w is their score difference, 1 is right for most."""
     one = packed([([1, 0], [[1.0], [0.0]])])
     (best,), (gap,), (norm,) = best_fixed(one, [0, 0, 0], objective, radius, [3])
     w = min(radius, 1.0)
-    expected = {
-        "squared": (1 - w) ** 2,
-        "ndcg-squared": (1 - w) ** 2,
-        "ranksvm": 1 - w,
-        "kl": np.e * (1 - w) - np.e + np.exp(w),
-        "listnet": np.log(1 + np.exp(w)) - w * np.e / (1 + np.e),
-    }
+    expected = {"squared": (1 - w) ** 2, "ndcg-squared": (1 - w) ** 2, "ranksvm": 1 - w}
+    expected |= {"kl": np.e * (1 - w) - np.e + np.exp(w)}
+    expected |= {"listnet": np.log(1 + np.exp(w)) - w * np.e / (1 + np.e)}
     assert best == pytest.approx(3 * expected[objective], abs=1e-9, rel=2e-6)
     assert 0 <= gap <= max(ENOUGH[objective] * best, 1e-9)
     if radius < 1:
@@ -275,9 +255,7 @@ def test_smooth_surrogates_against_scipy(stream, queries, objective, radius):
 
 @pytest.mark.parametrize("radius", [0.1, 0.6, 5.0])
 def test_ranksvm_on_a_line_against_every_corner(packed, radius):
-    """F of one weight is piecewise linear: its minimum is at a corner or at the end of the
-    interval.
-    """
+    """F of one weight is piecewise linear: its minimum is at a corner or an end of the interval."""
     one = packed(draw(np.random.default_rng(8), 20, 1))
     queries, corners = np.arange(20), [-radius, radius]
     for x, grades in (one[q] for q in queries):
@@ -298,8 +276,6 @@ def test_where_nothing_is_relevant_the_best_weights_are_none(packed):
 
 
 # --- the certificate
-
-
 @pytest.mark.parametrize("objective", CONVEX)
 @pytest.mark.parametrize("radius", [0.1, 1.0, 20.0])
 def test_no_weights_in_the_ball_are_better_than_certified(stream, queries, objective, radius):
@@ -337,8 +313,6 @@ def test_a_search_that_is_out_of_steps_says_how_far_it_got(stream, queries, monk
 
 
 # --- prefixes of a run
-
-
 @pytest.mark.parametrize("objective", CONVEX)
 def test_longer_prefixes_and_smaller_balls_are_no_better(stream, queries, objective):
     rounds, least = np.array([1, 3, 9, 40]), {}
@@ -385,8 +359,6 @@ def test_bad_input_is_refused(stream, queries):
 
 
 # --- the file
-
-
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     target = tmp_path_factory.mktemp("comparator") / "s.arrow"
@@ -431,9 +403,7 @@ def test_the_file_holds_what_was_found_and_where_it_is_from(path, tmp_path):
     ids=["kept and skipped", "one pass", "resampled"],
 )
 def test_the_queries_are_those_of_the_runs(path, tmp_path, judge, readings):
-    """Weights that never leave 0 suffer, run by run, what is the best in a ball of next to no
-    radius.
-    """
+    """Weights that stay 0 suffer, run by run, what is best in a ball of next to no radius."""
     still = JOB | {"judge": judge, "radius": 1e-9} | readings
     learner = {"kind": "ogd", "surrogate": judge, "rates": [1e-12]}
     more = {"learner": "still", "learner_settings": learner, "schedule": "thesis", "mismatch": 1.0}

@@ -1,6 +1,4 @@
-"""Two finished studies side by side: what counts as different, what is said of it, and the
-references of studies.
-"""
+"""Two finished studies side by side: what differs, what is said of it, and references."""
 
 import csv
 import json
@@ -58,16 +56,10 @@ def cell(of, verdict="holds", estimate=0.5, low=0.4, high=0.6, n=8, **more) -> d
     return where | {key: row[key] for key in row if key not in ("id", "statement")} | more
 
 
-CLAIMS = [
-    claim("top-a"),
-    claim("top-b", "undecided", 0.1, -0.1, 0.3),
-    claim("ads-c", "not testable here", "", "", "", 0),
-]
-CELLS = [
-    cell("top-a"),
-    cell("top-a", stream="sim", first="False"),
-    cell("top-b", "undecided", 0.1, -0.1, 0.3),
-]
+CLAIMS = [claim("top-a"), claim("top-b", "undecided", 0.1, -0.1, 0.3)]
+CLAIMS += [claim("ads-c", "not testable here", "", "", "", 0)]
+CELLS = [cell("top-a"), cell("top-a", stream="sim", first="False")]
+CELLS += [cell("top-b", "undecided", 0.1, -0.1, 0.3)]
 FINALS = yaml.safe_load("""
 - {experiment: top, learner: slam, rounds: 100, rate: 0.1, mean: 0.5, low: 0.4, high: 0.6}
 - {experiment: top, learner: slam, rounds: 200, rate: 0.1, mean: 0.6, low: 0.5, high: 0.7}
@@ -134,8 +126,6 @@ def rows_of(path) -> list[dict]:
 
 
 # --- estimates
-
-
 def test_how_estimates_move():
     a = Estimate(0.5, 0.4, 0.6, 8)
     for b, how in (
@@ -171,8 +161,6 @@ def test_how_an_estimate_moves_does_not_depend_on_which_study_is_first(a, b):
 
 
 # --- tables, settings
-
-
 def test_rows_of_tables_are_matched_by_what_they_are_about():
     a = [{column: str(value) for column, value in row.items()} for row in FINALS]
     # another order, another form of a number
@@ -231,8 +219,6 @@ def test_numbers_are_as_long_as_it_takes_to_see_that_they_differ(a, b, shown):
 
 
 # --- studies
-
-
 def test_equal_studies(make, capsys):
     assert scant("compare", make(), make("other"), "--fail-on", "numbers") == 0
     assert printed(capsys).endswith(
@@ -294,9 +280,7 @@ claims top-b bbb → b"""
 
 
 def test_what_no_chance_explains(make):
-    """With the same seeds and data, differences come from code or packages; with the same code,
-    too, from neither.
-    """
+    """With the same seeds and data, differences come from code or packages; or from neither."""
     other, a = changed(CLAIMS, 0, estimate=0.51), read(make("a"))
     for name, changes, ending in (
         ("b", {}, "claims and data. What differs is due to the processor."),
@@ -353,8 +337,6 @@ def test_long_lists_are_cut_short(make):
 
 
 # --- CSV
-
-
 def test_the_csv_has_all_that_differs(make, tmp_path, capsys):
     claims = changed(changed(CLAIMS, 1, verdict="fails"), 0, estimate=0.51)
     cells, finals = changed(CELLS, 2, verdict="fails"), changed(FINALS, 2, mean=0.3)
@@ -422,17 +404,14 @@ def test_no_comparison_is_written_into_a_study(make, capsys, file):
 
 
 # --- references
-
-
 def test_a_reference_is_kept_and_compared_to(make, capsys):
     claims = changed(CLAIMS, 0, estimate=0.4 + 1e-13)
     folder = make(finals=changed(FINALS, 0, mean=1 / 3), claims=claims)
     assert scant("reference", folder) == 0
     kept = folder.parent / "reference/small"
     assert capsys.readouterr().out.strip() == str(kept)
-    assert {str(path.relative_to(kept)) for path in kept.rglob("*.*")} == {
-        *("claims-readings.csv", "claims.csv", "manifest.json", "tables/finals.csv")
-    }
+    result = {str(path.relative_to(kept)) for path in kept.rglob("*.*")}
+    assert result == {*("claims-readings.csv", "claims.csv", "manifest.json", "tables/finals.csv")}
     assert "0.3333333" in (kept / "tables/finals.csv").read_text().split(",")
     assert ",0.4,0.4,0.6,8\n" in (kept / "claims.csv").read_text()
     for compared in (("reference", folder), (folder, "reference"), (kept, folder)):
@@ -472,8 +451,6 @@ def test_no_study_is_named_as_a_folder_that_studies_share():
 
 
 # --- bad input
-
-
 HEAD = "id,verdict,estimate,low,high,n\n"
 
 
@@ -520,13 +497,9 @@ def test_unfinished_studies(make, tmp_path, capsys):
 
 
 # --- the manifest
-
-
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """The tiny study's settings and plan, a folder with files that stand for its results, and the
-    manifest.
-    """
+    """The tiny study's settings and plan, a folder that stands for its results, the manifest."""
     config = yaml.safe_load(TINY.read_text()) | {"data": {"mirror": "https://example.org"}}
     folder = tmp_path_factory.mktemp("project") / "results/tiny"
     plan = Plan(*settings.load(config))
@@ -581,12 +554,10 @@ def test_what_the_study_asked_for_earlier_is_listed_while_it_is_there(tiny, tmp_
     (folder / here).write_text("former")
     listed = dict.fromkeys((here, "tables/former.csv", "tables/finals.csv"), "0" * 64)
     other = dict.fromkeys(listed, "1" * 64)
-    for before, earlier in (
-        ({"results": listed, "earlier": other}, {here: "0" * 64}),
-        ({"earlier": listed}, {here: "0" * 64}),
-        ({"results": listed, "study": "other"}, {}),
-        ({"results": {here: "damaged"}}, {}),
-    ):
+    cases = (({"results": listed, "earlier": other}, {here: "0" * 64}),)
+    cases += (({"earlier": listed}, {here: "0" * 64}), ({"results": listed, "study": "other"}, {}))
+    cases += (({"results": {here: "damaged"}}, {}),)
+    for before, earlier in cases:
         manifest.save(made | before, folder / manifest.NAME)
         assert written(config, plan, folder)["earlier"] == earlier
 
@@ -601,9 +572,8 @@ def test_the_code_of_the_tiny_study(tiny):
         assert made["code"][kind] == code.digest(family.code)
         assert code.closure(family.code).keys() <= made["modules"].keys()
     # the page shows results, it does not change them
-    assert (
-        "scant.rankers.comparator" in made["modules"] and "scant.page.page" not in made["modules"]
-    )
+    assert "scant.rankers.comparator" in made["modules"]
+    assert "scant.page.page" not in made["modules"]
     digest = code.digests("scant.measures")["scant.measures"]
     assert made["modules"]["scant.measures"] == digest and len(digest) == 12
     for names in manifest.modules(plan, {}).values():

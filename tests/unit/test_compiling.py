@@ -1,6 +1,4 @@
-"""What `scant compile` compiles is what studies call: after it no loop is compiled for other
-types.
-"""
+"""`scant compile` compiles what studies call: after it no loop is compiled for other types."""
 
 import pkgutil
 from importlib import import_module
@@ -53,14 +51,8 @@ def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
     for toy in {family.toys for family in families.families().values()}:
         declarations.called(toy)()
     before = signatures()
-    called = (
-        "full.play",
-        "full.surrogates_along",
-        "top.play",
-        "clicks.play",
-        "batch.total",
-        "batch.curvature",
-    )
+    called = ("full.play", "full.surrogates_along", "top.play", "clicks.play", "batch.total")
+    called += ("batch.curvature",)
     called += ("cells.play_forecaster", "pege.play_phases", "precision.play_sets")
     called += (
         "table.play_table",
@@ -74,22 +66,17 @@ def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
 
     drawn = [tmp_path / "stream.arrow"]
     simulated.simulate("toy", toys.STREAM, drawn[0], 1, 1)
-    for learner in (
-        {"kind": "listnet"},
-        {"kind": "binary-perceptron"},
-        {"kind": "max-hinge", "rates": ["theory"]},
-    ):
+    cases = ({"kind": "listnet"}, {"kind": "binary-perceptron"})
+    cases += ({"kind": "max-hinge", "rates": ["theory"]},)
+    for learner in cases:
         job = toys.JOB | {
             "kind": "perceptron",
             "learner_settings": learner,
             "measures": ["err", "ndcg@3"],
         }
         run.run(job, tmp_path / "run", [1], drawn)
-    at_the_top = (
-        {"kind": "rtop", "surrogate": "kl"},
-        {"kind": "ogd", "surrogate": "squared"},
-        {"kind": "listnet"},
-    )
+    at_the_top = ({"kind": "rtop", "surrogate": "kl"}, {"kind": "ogd", "surrogate": "squared"})
+    at_the_top += ({"kind": "listnet"},)
     for learner in (*at_the_top, {"kind": "pdgd", "rates": [1]}, {"kind": "dbgd", "delta": 2}):
         run.run(toys.JOB | toys.TOP | {"learner_settings": learner}, tmp_path / "run", [1], drawn)
     comparator.compare(toys.JOB | toys.TOP | {"judge": "squared"}, tmp_path / "best", [1], drawn)

@@ -14,10 +14,8 @@ DATASETS = registry.load()
 def test_a_description_has_all_that_croissant_requires(name):
     dataset = DATASETS[name]
     described = croissant.described(dataset)
-    assert (
-        described["@type"] == "sc:Dataset"
-        and described["conformsTo"] == "http://mlcommons.org/croissant/1.0"
-    )
+    assert described["@type"] == "sc:Dataset"
+    assert described["conformsTo"] == "http://mlcommons.org/croissant/1.0"
     assert all(described[key] for key in ("@context", "name", "description", "license", "url"))
     files = {file["@id"]: file for file in described["distribution"]}
     assert len(files) == len(described["distribution"])

@@ -1,6 +1,4 @@
-"""Estimated gradients: right on average over all rankings, plain and compiled; and what no estimate
-can be made of.
-"""
+"""Estimated gradients: right on average over all rankings, and what has no estimate."""
 
 from fractions import Fraction
 from functools import partial
@@ -25,14 +23,11 @@ GRADES = 4
 # the fewest grades that will do
 LEAST = {"squared": 1, "kl": 1, "smoothdcg": 1, "ranksvm": 2, "logistic": 2}
 GAINS, EXPONENTIALS = gains(GRADES), np.exp(-np.arange(GRADES + 1.0))
-
 every_estimator = pytest.mark.parametrize("surrogate", LEAST)
 
 
 def rankings(scores, gamma, slot=None):
-    """Every ranking, and the probability with which RTop-kF shows it; if only place `slot`
-    explores, those it shows.
-    """
+    """Every ranking and its probability under RTop-kF; if only place `slot` explores, its own."""
     m, own = len(scores), tuple(rank(scores))
     if slot:
         start = min(slot, m) - 1
@@ -75,9 +70,7 @@ def plain(surrogate, scores, grades, shown, k, gamma, *settings, slot=False):
 def compiled(
     surrogate, scores, grades, shown, k, gamma, *settings, explored=True, slot=False, events=False
 ):
-    """The compiled estimate, or it and its events, with scratch of any content, and grades that are
-    not seen turned over.
-    """
+    """The compiled estimate, or it and its events, with any scratch and unseen grades reversed."""
     m, order = len(scores), rank(scores).astype(np.int32)
     k, inside = min(k, m), np.zeros(m, np.int8)
     inside[order[:k]] = 1
@@ -118,8 +111,6 @@ def queries(draw, largest=5):
 
 
 # --- right on average
-
-
 def both_are_right(surrogate, scores, grades, k, gamma, epsilon):
     """Plain and compiled are one, ranking by ranking, and their mean is the gradient."""
     total, largest = 0.0, 0.0
@@ -152,9 +143,7 @@ def test_the_mean_over_all_rankings_is_the_gradient(surrogate, query, more, gamm
 def test_the_compiled_estimate_is_the_plain_one(
     surrogate, query, more, gamma, epsilon, mismatch, ordered, floor, control
 ):
-    """Also where it is biased; and a ranking that exploration happens to share with the scores is
-    no other.
-    """
+    """Also where it is biased; a ranking that exploration shares with the scores is no other."""
     scores, grades = query
     k = LEAST[surrogate] + (0 if ordered else more)
     ordered = ordered and surrogate == "ranksvm"
@@ -250,8 +239,6 @@ def test_inclusion_by_hand():
 
 
 # --- the papers' own formulas
-
-
 def of_the_papers(surrogate, s, r, shown, gamma, epsilon):
     """The estimate of thesis 3.3.3 (with SmoothDCG negated), by the probabilities of its 3.3.4."""
     m, own, top = len(s), list(rank(s)), shown[0]
@@ -298,9 +285,7 @@ def test_the_fewest_grades_are_the_papers_estimators(surrogate, query, gamma):
 @given(queries(4).filter(lambda query: len(query[0]) > 1), GAMMAS)
 @example((np.array([0.0, 0.25, 0.5]), np.array([2, 1, 0])), 0.25)
 def test_the_released_codes_pairs_are_twice_the_gradient(query, gamma):
-    """It divides by the probability of the two documents in their order alone, and either order is
-    shown.
-    """
+    """It divides by the probability of the two documents in their order, and either is shown."""
     scores, grades = query
 
     def of(shown):
@@ -320,8 +305,6 @@ def test_the_released_codes_pairs_by_hand():
 
 
 # --- the reading `mismatch` is a bias, of what exploration alone shows
-
-
 BY_SQUARES = [1.0, 0.5, 0.0], [2, 1, 4]
 MISMATCHED = {  # scores, grades, k, mismatch, the mean
     "squared": (*BY_SQUARES, 1, 10.0, [2 * (1 - 2), 2 * (0.5 - 0.1), 2 * (0 - 0.4)]),
@@ -348,8 +331,6 @@ def test_the_bias_by_hand(name):
 
 
 # --- exponentials
-
-
 def test_exponentials_stay_finite():
     scores, grades, shown = np.array([1000.0, 300.0, 0.0]), np.array([1, 0, 4]), np.arange(3)
     for k in (1, 2, 3):
@@ -372,8 +353,6 @@ def test_exponentials_stay_finite():
 
 
 # --- full feedback
-
-
 @given(queries(), st.sampled_from(CODES), EPSILONS)
 def test_the_surrogates_by_their_names(query, surrogate, epsilon):
     scores, grades = query
@@ -385,8 +364,6 @@ def test_the_surrogates_by_their_names(query, surrogate, epsilon):
 
 
 # --- what cannot be estimated
-
-
 def interaction(surrogate, scores, levels):
     """The largest set of documents over which the mixed difference of a term of the gradient (Eq.
 
@@ -414,17 +391,13 @@ def needed(surrogate, m):
 @pytest.mark.parametrize("surrogate", CODES)
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_how_many_grades_a_gradient_takes_at_once(surrogate, m):
-    """Lemma 26 and Lemma 27, and for any k below m; by Lemma 25 no estimate from fewer can be
-    unbiased.
-    """
+    """Lemmas 26 and 27, for any k below m; by Lemma 25 no estimate from fewer is unbiased."""
     assert interaction(surrogate, np.arange(m) / 4, 1 + np.arange(m)) == needed(surrogate, m)
 
 
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_with_grades_of_0_and_1_alone_less_can_do(m):
-    """What the lemmas do not say: they need a third grade, or scores that are further apart than
-    the margin.
-    """
+    """What the lemmas leave out: they need a third grade, or scores beyond the margin."""
     close_by, ones = np.arange(m) / 4, np.ones(m, int)
     assert interaction("ranksvm", close_by, ones) == 1  # 1[R > R'] - 1[R' > R] is R - R'
     assert interaction("ranksvm", 5 * close_by, ones) == 2

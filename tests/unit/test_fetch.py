@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 import requests
 import urllib3
+import yaml
 from test_lzw import compress
 
 from scant.data import fetch as module
@@ -70,13 +71,9 @@ def at_once(monkeypatch):
 
 def dataset(archive=None, get="", own=False, folder="toy", parts=None, plain_http=False, **part):
     parts = parts or {"test": Part("test", **{"file": "Fold1/test.txt", "sha256": SHA256, **part})}
-    common = {
-        "task": "ranking",
-        "parser": "letor",
-        "features": 1,
-        "home": "http://home",
-        "terms": "None.",
-    }
+    common = yaml.safe_load(
+        "{task: ranking, parser: letor, features: 1, home: 'http://home', terms: None.}"
+    )
     common |= {"archive": archive, "get": get, "own": own, "plain_http": plain_http}
     return Dataset("toy", parts=parts, cover=("test",), folder=folder, **common)
 
@@ -377,13 +374,9 @@ def test_a_mirror_that_refuses_is_said(tmp_path, answering, capsys):
 
 
 # --- servers that answer wrongly
-
-
 @pytest.fixture
 def answering():
-    """A function that gives the loopback URL of a server with one answer, whatever is asked, as raw
-    bytes.
-    """
+    """A function that gives the loopback URL of a server that always answers with these bytes."""
     sockets = []
 
     def serve(answer: bytes) -> str:
@@ -606,8 +599,6 @@ def test_an_unknown_part_is_named():
 
 
 # --- archives and compressed files that ask for too much
-
-
 def member(name="toy/Fold1/test.txt", **fields):
     info = tarfile.TarInfo(name)
     for field, value in fields.items():
@@ -704,9 +695,7 @@ def test_a_download_that_is_packed_on_its_way_has_the_limits_of_what_is_packed(w
 
 
 def test_what_is_decompressed_has_the_limit_of_what_was_read_so_far(tmp_path, monkeypatch):
-    """Which is up to 128 KB more than was needed, by the version of Python: the whole file would
-    allow 20 MiB.
-    """
+    """Up to 128 KB more than was needed, by the version of Python: the whole file allows 20 MiB."""
     monkeypatch.setattr(module, "FREE", 1 << 20)
     monkeypatch.setattr(module, "RATIO", 20)
     put(

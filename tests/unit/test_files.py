@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from scant import files
 from scant.data import stream
@@ -107,9 +108,8 @@ def writer(tmp_path):
 
 def test_what_a_killed_writer_leaves_is_seen_by_nobody_and_swept_by_the_next(tmp_path, writer):
     left = names(tmp_path)
-    assert len(left) == 2 and all(
-        name.startswith((".figure-5.1.svg.", ".a.arrow.")) for name in left
-    )
+    assert len(left) == 2
+    assert all(name.startswith((".figure-5.1.svg.", ".a.arrow.")) for name in left)
     write_text(tmp_path / "figure-5.1.svg", "<svg/>")
     assert len(names(tmp_path)) == 3  # the other writer is alive, so that what it has is left to it
     writer.kill()
@@ -181,9 +181,8 @@ def test_parquet_carries_metadata_and_equal_tables_make_equal_bytes(tmp_path):
 def test_arrays_are_those_of_arrow(values, kind):
     found = arrow_array(values, kind)
     found.validate(full=True)
-    assert found.type == kind and repr(found.to_pylist()) == repr(
-        pa.array(values, kind).to_pylist()
-    )
+    assert found.type == kind
+    assert repr(found.to_pylist()) == repr(pa.array(values, kind).to_pylist())
 
 
 def test_metadata_of_a_schema():
@@ -197,9 +196,8 @@ def test_a_bit_that_turns_anywhere_is_noticed(tmp_path):
     table = pa.table({"seed": range(20), "learner": pa.array(["a", "b"] * 10).dictionary_encode()})
     write_parquet(table, path, {"kind": "perceptron"})
     content, right = path.read_bytes(), read_parquet(path)
-    assert right.cast(table.schema).equals(table) and metadata_of(right.schema) == {
-        "kind": "perceptron"
-    }
+    assert right.cast(table.schema).equals(table)
+    assert metadata_of(right.schema) == {"kind": "perceptron"}
     for place in range(len(content)):
         path.write_bytes(
             content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :]
@@ -271,18 +269,9 @@ def test_a_seal_is_of_all_bytes_wherever_blocks_end(tmp_path, monkeypatch, read)
 
 
 def test_cells_that_a_spreadsheet_would_run_are_text(tmp_path):
-    texts = [
-        "=cmd|' /C calc'!A0",
-        "+1+1",
-        "-2+3",
-        "@SUM(A1)",
-        "\t=1",
-        "a=b",
-        "-1.5",
-        "+1e3",
-        "",
-        None,
-    ]
+    texts = yaml.safe_load(
+        r"""[=cmd|' /C calc'!A0, +1+1, -2+3, '@SUM(A1)', "\t=1", a=b, '-1.5', +1e3, '', null]"""
+    )
     frame = pd.DataFrame({"ad": texts, "=head": range(10), "number": [-1.5] * 10})
     write_csv(frame, tmp_path / "a.csv")
     with open(tmp_path / "a.csv", newline="") as file:
@@ -305,13 +294,7 @@ def test_what_is_read_is_never_written(tmp_path, named):
     log.write_text("a")
     (tmp_path / "linked.csv").symlink_to(log)
     os.link(log, tmp_path / "hard.csv")
-    with pytest.raises(
-        SettingError,
-        match=(
-            r"is also an input|is an input, and would become|no "
-            r"path can hold"
-        ),
-    ):
+    with pytest.raises(SettingError, match=r"is also an input|would become|no path can hold"):
         files.check_outputs([f"{tmp_path}/{named}"], [log, tmp_path / "parts"])
     files.check_outputs(
         [tmp_path / "other.csv", tmp_path / "another.csv"], [log, tmp_path / "parts"]

@@ -31,9 +31,7 @@ def test_files_to_start_from(name):
 @every_target
 @given(data=st.data())
 def test_files_with_defects(name, data):
-    """A byte changed, a slice left out, doubled or replaced, a file cut short; one to three
-    times.
-    """
+    """A byte changed, a slice left out, doubled or replaced, a file cut short; 1 to 3 times."""
     content = data.draw(st.sampled_from(SEEDS[name]))
     for _ in range(data.draw(st.integers(1, 3))):
         start, stop = sorted(data.draw(st.tuples(*[st.integers(0, len(content))] * 2)))
@@ -53,7 +51,6 @@ def test_what_the_fuzzer_kept(name):
 
 
 # --- manifests that are JSON, but not of a study
-
 NAMES = st.text(max_size=5) | st.sampled_from(
     yaml.safe_load(
         r"""["../other", "../../precious.zip", "/etc/hostname", "tables/../../x", ".",
@@ -66,8 +63,6 @@ JSON = st.recursive(
     max_leaves=8,
 )
 WHOLE = json.loads(SEEDS["manifest"][0])
-
-
 FORGED = st.dictionaries(
     st.sampled_from(list(WHOLE)), JSON | st.dictionaries(NAMES, st.just("0" * 64)), max_size=3
 )
@@ -79,8 +74,6 @@ def test_forged_manifests(changes):
 
 
 # --- parquet of types that nobody expects
-
-
 NUMBER = st.floats() | st.sampled_from((0.0, 1.0, -1.0, 1e39, 2.0**63, -(2.0**63)))
 KINDS = {
     pa.int64(): st.integers(-(2**63), 2**63 - 1),

@@ -1,12 +1,11 @@
-"""The regret bounds of games: their constants by enumeration, by hand, and held to what learners
-do.
-"""
+"""Regret bounds of games: constants by enumeration, by hand, held to what learners do."""
 
 import math
 from itertools import permutations, product
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from regret import regret
@@ -17,9 +16,8 @@ from scant.measures import positions
 from scant.randomness import generator
 from scant.theory import game_bounds as bounds
 
+
 # --- constants
-
-
 @pytest.mark.parametrize("loss", ["sum-loss", "dcg", "dcg@2", "precision@3", "precision@9"])
 @pytest.mark.parametrize("items", [1, 2, 3, 4, 5])
 def test_the_constants_are_what_they_stand_for(loss, items):
@@ -31,9 +29,8 @@ def test_the_constants_are_what_they_stand_for(loss, items):
     # a linear function is largest at the ends of its range
     rounds = np.array(list(product([0, 3], repeat=items))).T
     worth = vectors @ rounds
-    assert bounds.largest_difference(weights, 3.0) == pytest.approx(
-        (worth.max(axis=0) - worth.min(axis=0)).max()
-    )
+    result = bounds.largest_difference(weights, 3.0)
+    assert result == pytest.approx((worth.max(axis=0) - worth.min(axis=0)).max())
 
 
 def test_the_constants_of_the_papers_losses():
@@ -50,8 +47,6 @@ def test_the_constants_of_the_papers_losses():
 
 
 # --- by hand
-
-
 def test_perturbed_leaders_by_hand():
     assert bounds.ftpl_epsilon(20, 1.0, 10_000) == pytest.approx(1 / 447.2135955)
     assert bounds.ftpl_epsilon(20, 15.0, 10_000) == pytest.approx(1 / 15 / 447.2135955)
@@ -87,16 +82,13 @@ def test_rates_are_where_bounds_are_least():
 
 
 def test_hedge_and_its_like_by_hand():
-    assert bounds.hedge(200, bounds.hedge_eta(24, 3.0, 200), 24, 3.0) == pytest.approx(
-        3 * math.sqrt(100 * math.log(24))
-    )
-    assert bounds.multiplicative_weights(100, 0.1, 24, 3.0) == pytest.approx(
-        3 * (10 + 10 * math.log(24))
-    )
+    result = bounds.hedge(200, bounds.hedge_eta(24, 3.0, 200), 24, 3.0)
+    assert result == pytest.approx(3 * math.sqrt(100 * math.log(24)))
+    result = bounds.multiplicative_weights(100, 0.1, 24, 3.0)
+    assert result == pytest.approx(3 * (10 + 10 * math.log(24)))
     assert bounds.multiplicative_eta(720, 10) == 0.5
-    assert bounds.comb_band_rates(4, 1000)[1] == pytest.approx(
-        12 * bounds.comb_band_rates(4, 1000)[0]
-    )
+    result = bounds.comb_band_rates(4, 1000)[1]
+    assert result == pytest.approx(12 * bounds.comb_band_rates(4, 1000)[0])
     assert bounds.comb_band(1000, 0.01, 4) == pytest.approx(100 * math.log(24) + 10 * (12 + 10))
     # At its rate, the bound of Helmbold & Warmuth: sqrt(2 L n log n) + n log n at most.
     best, n = 700.0, 6
@@ -189,25 +181,16 @@ def test_no_choice_of_blocks_explores_more_or_has_longer_ones_than_the_bound_say
 
 
 # --- held to what learners do
-
-HELD = {
-    "ftpl": "ftpl",
-    "ftpl, ailon": {"kind": "ftpl", "parameters": "ailon"},
-    "fpl-gumbel": "fpl-gumbel",
-    "online-rank": "online-rank",
-    "plackett-luce": {"kind": "online-rank", "sort": "plackett-luce"},
-    "rtopkf": "rtopkf",
-    "rtopkf, top 2": {"kind": "rtopkf", "k": 2, "black_box": "online-rank"},
-    "rtopkf-anytime": "rtopkf-anytime",
-    "rtopkf-adaptive": "rtopkf-adaptive",
-}
-SMALL = {
-    "hedge": "hedge",
-    "multiplicative-weights": "multiplicative-weights",
-    "permelearn": "permelearn",
-    "comb-band": "comb-band",
-    "rtopkf, hedge": {"kind": "rtopkf", "black_box": "hedge"},
-}
+HELD = yaml.safe_load("""
+{ftpl: ftpl, 'ftpl, ailon': {kind: ftpl, parameters: ailon}, fpl-gumbel: fpl-gumbel,
+ online-rank: online-rank, plackett-luce: {kind: online-rank, sort: plackett-luce}, rtopkf: rtopkf,
+ 'rtopkf, top 2': {kind: rtopkf, k: 2, black_box: online-rank}, rtopkf-anytime: rtopkf-anytime,
+ rtopkf-adaptive: rtopkf-adaptive}
+""")
+SMALL = yaml.safe_load("""
+{hedge: hedge, multiplicative-weights: multiplicative-weights, permelearn: permelearn,
+ comb-band: comb-band, 'rtopkf, hedge': {kind: rtopkf, black_box: hedge}}
+""")
 
 
 @pytest.mark.parametrize("stream", ["flip", "switching", "ties"])
@@ -245,19 +228,13 @@ def test_where_no_bound_is_known_there_is_none():
     }.items():
         for kind in kinds:
             assert np.isnan(play(Game(stream, loss), kind, generator(0)).bound).all(), (loss, kind)
-    for loss, kind in [
-        ("ndcg", "ftpl"),
-        ("auc-loss", "ftpl"),
-        ("auc-loss", "online-rank"),
-        ("ap", "hedge"),
-    ]:
+    cases = (("ndcg", "ftpl"), ("auc-loss", "ftpl"), ("auc-loss", "online-rank"), ("ap", "hedge"))
+    for loss, kind in cases:
         assert np.isfinite(play(Game(stream, loss), kind, generator(0)).bound).all()
 
 
 def test_what_no_learner_from_the_top_one_avoids_by_enumeration():
-    """Two actions and two outcomes of certain loss: one is wrong half of the time, whichever is
-    played.
-    """
+    """Two actions, two outcomes of certain loss: one is wrong half of the time, whichever plays."""
     assert bounds.top_one_floor([[0, 1], [1, 0]], [[1, 0], [0, 1]]) == 0.5
     # the same action is best for both
     assert bounds.top_one_floor([[0, 1], [1, 0]], [[1, 0], [0.75, 0.25]]) == 0

@@ -3,12 +3,14 @@
 Digests of its plans: test_plan_digests.
 """
 
+from itertools import product
 from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from rows import gathered
 
 from scant.declare import families
 from scant.declare.declarations import called
@@ -23,8 +25,6 @@ FAMILY = FixedItems()
 
 
 # --- planning
-
-
 @pytest.mark.parametrize(
     ("game", "words"),
     [
@@ -40,8 +40,6 @@ def test_a_game_that_cannot_be_is_refused_without_a_learner(game, words):
 
 
 # --- settings
-
-
 def test_settings_that_play_and_readings():
     assert {setting.name: (setting.plays, setting.reading) for setting in FAMILY.settings} == {
         "rounds": (True, True), "comparator": (False, True), "baseline": (False, False),
@@ -52,10 +50,7 @@ def test_settings_that_play_and_readings():
 
 
 # --- what is shown
-
-
 # --- quantities of claims
-
 # items; all but the last are of one stream
 GAMES = {"small": 5, "middle": 10, "large": 20, "other": 5}
 EXPONENTS = {"one": 0.7, "two": 0.5}
@@ -67,32 +62,16 @@ def regret(game, learner, seed, t):
 
 @pytest.fixture
 def played():
-    """Games of two learners over two seeds and four horizons, whose regret is a power of rounds and
-    items.
-    """
-    rows = [
-        {
-            "stream": game,
-            "learner": learner,
-            "seed": seed,
-            "horizon": horizon,
-            "round": t,
-            "items": items,
-        }
-        | {
-            "best": 2.0 * t,
-            "value": 2.0 * t - regret(game, learner, seed, t),
-            "bound": 8.0 * t * items**2,
-        }
-        | {"worst": -1000.0 * t * items**2, "k": 1}
-        for game, items in GAMES.items()
-        for learner in EXPONENTS
-        for seed in (0, 1)
-        for horizon in (100, 300, 1000, 3000)
-        for t in (1, 10, 30, 100, 300, 1000, 3000)
-        if t <= horizon
-    ]
-    frame = pd.DataFrame(rows).assign(experiment="e", loss="dcg", gain=True)
+    """Games of two learners, two seeds, four horizons; regret is a power of rounds and items."""
+    rows = []
+    for game, learner, seed, horizon in product(GAMES, EXPONENTS, (0, 1), (100, 300, 1000, 3000)):
+        items = GAMES[game]
+        t = np.array([one for one in (1, 10, 30, 100, 300, 1000, 3000) if one <= horizon])
+        row = {"stream": game, "learner": learner, "seed": seed, "horizon": horizon, "round": t}
+        row |= {"items": items, "best": 2.0 * t, "bound": 8.0 * t * items**2, "k": 1}
+        row |= {"value": 2.0 * t - regret(game, learner, seed, t), "worst": -1000.0 * t * items**2}
+        rows.append(pd.DataFrame(row))
+    frame = gathered(*rows).assign(experiment="e", loss="dcg", gain=True)
     frame["game"] = np.where(frame["stream"] == "other", "zipf", "flip")
     frame["best_at_horizon"] = frame["best"]
     frame.loc[frame["learner"] == "two", "bound"] = np.nan
@@ -186,9 +165,8 @@ def test_regret_over_the_papers_own_bounds(played):
     )
     games = Played("e", None, frame, played.details, None)
     shares = worked_out("game_share", games, bound="theorem-24")
-    assert shares["large", "two", 0] == pytest.approx(
-        regret("large", "two", 0, 300) / (300 * 0.0141966), rel=1e-5
-    )
+    result = shares["large", "two", 0]
+    assert result == pytest.approx(regret("large", "two", 0, 300) / (300 * 0.0141966), rel=1e-05)
     elsewhere = Played("e", None, frame.assign(loss="dcg"), played.details, None)
     # no learner has to lose there
     assert quantities.game_share(elsewhere, bound="theorem-24").empty
@@ -207,10 +185,8 @@ def test_regret_over_the_bound_of_another_learner(played, bound, kind):
     shares = worked_out("game_share", Played("e", None, frame, played.details, None), bound=bound)
     share = regret("large", "two", 1, 300) / (8.0 * 300 * 20**2)
     assert shares["large, T = 300", "two", 1] == pytest.approx(share)
-    assert (
-        worked_out("game_share", played)["large, T = 300", "one", 1]
-        == shares["large, T = 300", "one", 1]
-    )
+    result = worked_out("game_share", played)["large, T = 300", "one", 1]
+    assert result == shares["large, T = 300", "one", 1]
     others = Played("e", None, frame[frame["learner"] == "two"], played.details, None)
     assert quantities.game_share(others, bound=bound).empty
 
@@ -220,9 +196,7 @@ def test_regret_over_the_bound_of_another_learner(played, bound, kind):
     [("ndcg", 0.0142), ("ap", 0.0208), ("dcg", 0), ("auc-loss", 0), ("sum-loss", 0)],
 )
 def test_what_table_b1_makes_learners_from_the_top_one_lose(loss, floor):
-    """For NDCG by the printed means of gains: those that are best for each of the two against that
-    best for both.
-    """
+    """NDCG by the printed means of gains: the best for each of the two against that for both."""
     assert quantities._floor(loss) == pytest.approx(floor, abs=5e-5)
     if loss == "ndcg":
         discounts, means = (
@@ -234,8 +208,6 @@ def test_what_table_b1_makes_learners_from_the_top_one_lose(loss, floor):
 
 
 # --- running and gathering
-
-
 def test_a_run_is_played_and_identified(tmp_path):
     job = {
         "study_seed": 3, "kind": "fixed-items", "learners": [["all", {"kind": "ftpl"}]],
@@ -257,20 +229,10 @@ def test_a_run_is_played_and_identified(tmp_path):
 
 
 def test_only_the_time_is_measured():
-    experiment = {
-        "figures": [TIMED],
-        "games": ["g"],
-        "learners": [],
-        "rounds": 10,
-        "seeds": 1,
-        "batch": 1,
-    }
-    study = {
-        "seed": 0,
-        "games": {"g": {"stream": "flip"}},
-        "learners": {},
-        "experiments": {"e": experiment},
-    }
+    experiment = {"figures": [TIMED], "games": ["g"], "learners": [], "rounds": 10, "seeds": 1}
+    experiment |= {"batch": 1}
+    study = {"seed": 0, "games": {"g": {"stream": "flip"}}, "learners": {}}
+    study |= {"experiments": {"e": experiment}}
     study["experiments"]["e"]["kind"] = "fixed-items"
     assert FAMILY.jobs(study, {}, "e") == []
     experiment["figures"] = [TIMED, "figure-games-rounds"]

@@ -32,9 +32,8 @@ def test_two_neighbours_tie_and_the_gap_is_as_said(made):
         expected = made.losses @ (pair.middle + w * pair.direction)
         assert expected[j] - expected[i] == pytest.approx(w * pair.gap, abs=SMALL)
         assert min(expected[i], expected[j]) == pytest.approx(expected.min(), abs=SMALL)
-        assert set(np.flatnonzero(expected < expected.min() + pair.cost - SMALL)) <= set(
-            near.tolist()
-        )
+        result = set(np.flatnonzero(expected < expected.min() + pair.cost - SMALL))
+        assert result <= set(near.tolist())
     assert pair.gap > 0.01 and pair.cost > 0.01
 
 
@@ -68,11 +67,8 @@ def test_a_learner_loses_more_than_on_table_b1(loss):
 
 
 def test_the_width_falls_as_in_the_lower_bounds():
-    for made, exponent in (
-        (cell("ndcg", 3, 2), 1 / 3),
-        (cell("dcg", 3, 2), 1 / 2),
-        (cell("ndcg", 3, 1), 0),
-    ):
+    cases = ((cell("ndcg", 3, 2), 1 / 3), (cell("dcg", 3, 2), 1 / 2), (cell("ndcg", 3, 1), 0))
+    for made, exponent in cases:
         assert hard.width(made, 50, 100) == hard.width(made, 100, 100) == 1
         assert hard.width(made, 80_000, 10) == pytest.approx(8000**-exponent)
 

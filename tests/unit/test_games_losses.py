@@ -33,8 +33,6 @@ def measured(game, ranking, t):
 
 
 # --- the linear form
-
-
 @every_loss
 @settings(max_examples=30)
 @given(st.integers(1, 9), st.integers(0, 2**32 - 1), st.sampled_from([1, 4, 7, 9]))
@@ -55,13 +53,9 @@ def test_a_loss_is_what_its_measure_says(loss, items, seed, grades):
 
 def test_values_are_compact_where_they_fit():
     random = np.random.default_rng(0)
-    for loss, grades, dtype in [
-        ("dcg", 1, np.int8),
-        ("dcg", 7, np.int8),
-        ("dcg", 8, np.float64),
-        ("sum-loss", 100, np.int8),
-        ("sum-loss", 128, np.float64),
-    ]:
+    cases = (("dcg", 1, np.int8), ("dcg", 7, np.int8), ("dcg", 8, np.float64))
+    cases += (("sum-loss", 100, np.int8), ("sum-loss", 128, np.float64))
+    for loss, grades, dtype in cases:
         stream = np.r_[random.integers(0, grades + 1, (5, 4)), np.full((1, 4), grades)]
         game = Game(stream, loss)
         assert game.values.dtype == dtype
@@ -71,8 +65,6 @@ def test_values_are_compact_where_they_fit():
 
 
 # --- the best fixed ranking
-
-
 @every_loss
 @settings(max_examples=20)
 @given(st.integers(1, 4), st.integers(0, 2**32 - 1))
@@ -95,8 +87,6 @@ def test_the_best_fixed_ranking_is_the_best_of_all(loss, items, seed):
 
 
 # --- bad input
-
-
 @pytest.mark.parametrize(
     ("loss", "stream", "message"),
     [

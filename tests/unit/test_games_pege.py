@@ -1,6 +1,4 @@
-"""The learners for stochastic relevances: their phases, by hand; their bounds; log T; what they
-refuse.
-"""
+"""Learners for stochastic relevances: phases by hand; bounds; log T; what they refuse."""
 
 import math
 
@@ -23,9 +21,7 @@ def steps(rounds, chances, seed=0):
 
 @pytest.mark.parametrize(("m", "k"), [(3, 1), (5, 2), (4, 4), (7, 3)])
 def test_phases_are_those_of_the_paper(m, k):
-    """Every cell on top as often as the phase says, then the ranking by the means of what was seen
-    so.
-    """
+    """Every cell on top as often as the phase says, then the ranking by the means seen."""
     stream = steps(300, np.linspace(0.9, 0.1, m))
     learner = build(Game(stream, "dcg"), {"kind": "pege", "k": k}, None)
     t, seen, number = 0, np.zeros(m), 0
@@ -139,9 +135,7 @@ def test_pege2_is_as_described_round_by_round(loss, chances, grade, k, rounds, c
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize(("loss", "grade"), [("dcg", 1), ("sum-loss", 2)])
 def test_pege2_is_sure_in_the_very_phase_in_which_four_widths_are_the_gap(loss, grade, compiled):
-    """One item has the highest value s, the other none: 4w <= s in phase b if T <= exp(b / 8) / (4
-    b (b + 1)).
-    """
+    """One item has value s, others none: 4w <= s in phase b if T <= exp(b / 8) / (4 b (b + 1))."""
     for b in (140, 150):
         longest = int(math.exp(b / 8) / (4 * b * (b + 1)))
         for rounds, phases in ((longest, b), (longest + 1, b + 1)):

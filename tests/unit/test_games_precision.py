@@ -1,6 +1,4 @@
-"""Precision@n as a semi-bandit: what is drawn and estimated, by enumeration; its bound and rate;
-what it refuses.
-"""
+"""Precision@n as a semi-bandit: draws and estimates by enumeration; bound, rate, refusals."""
 
 import math
 from itertools import product
@@ -18,18 +16,8 @@ from scant.kernels import precision as kernels
 from scant.randomness import generator
 from scant.theory import game_bounds
 
-SHAPES = [
-    (2, 1, 1),
-    (3, 1, 1),
-    (3, 2, 1),
-    (4, 2, 1),
-    (5, 3, 2),
-    (4, 2, 2),
-    (5, 2, 3),
-    (5, 2, 4),
-    (5, 4, 5),
-    (6, 3, 4),
-]
+SHAPES = [(2, 1, 1), (3, 1, 1), (3, 2, 1), (4, 2, 1), (5, 3, 2), (4, 2, 2), (5, 2, 3), (5, 2, 4)]
+SHAPES += [(5, 4, 5), (6, 3, 4)]
 EACH = 60  # a grid of draws whose cells are all alike for the probabilities below
 
 
@@ -50,9 +38,7 @@ def made(m, n, k, random=None):
 
 
 def sets_of(m, n, k, x):
-    """All rankings that a learner with these inclusion probabilities, multiples of 1/60, shows,
-    equally likely.
-    """
+    """All rankings of a learner with these inclusion probabilities, multiples of 1/60."""
     for draws in product(range(EACH), repeat=1 if k in (n, m) else 2):
         learner = made(m, n, k, Grid(*draws, 0))
         learner.inclusions = lambda x=x: x.copy()
@@ -100,9 +86,7 @@ def test_estimates_are_unbiased(m, n, k):
     eta=st.floats(1e-3, 3.0),
 )
 def test_inclusion_probabilities_are_capped_weights(estimates, n, eta):
-    """They sum to n, and below the cap they are in proportion to the weights, which are no larger
-    at the cap.
-    """
+    """They sum to n; below the cap they are in proportion to the weights, no larger at the cap."""
     estimates, m = np.array(estimates), len(estimates)
     n = min(n, m)
     x, weights = np.empty(m), np.empty(m)
@@ -159,9 +143,7 @@ def test_mean_regret_is_within_the_bound(m, n, k):
 
 @pytest.mark.parametrize("loss", ["dcg", "sum-loss", "ndcg@2", "ap", "dcg@1"])
 def test_other_losses_are_refused(loss):
-    with pytest.raises(
-        SettingError, match=f"'semi-bandit'.*precision@n alone; the game is judged by {loss}"
-    ):
+    with pytest.raises(SettingError, match=f"'semi-bandit'.*alone; the game is judged by {loss}"):
         build(Game(np.eye(4, dtype=np.int8), loss), "semi-bandit", generator(0))
 
 

@@ -1,6 +1,4 @@
-"""Runs of games: what their files hold, what is shared between learners and horizons, and what
-planning refuses.
-"""
+"""Runs of games: what files hold, what learners and horizons share, what planning refuses."""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -35,24 +33,18 @@ def test_a_run_file_has_the_traces_of_every_learner_seed_and_horizon(tmp_path):
         frame(tmp_path / "run.parquet"),
         metadata_of(pq.read_schema(tmp_path / "run.parquet")),
     )
-    assert (about["items"], about["loss"], about["gain"], about["seeds"]) == (
-        6,
-        "dcg",
-        True,
-        [4, 5],
-    )
-    assert [*rows] == games.SCHEMA.names and len(rows) == 2 * 2 * (
-        len(kept_rounds(60)) + len(kept_rounds(120))
-    )
+    result = (about["items"], about["loss"], about["gain"], about["seeds"])
+    assert result == (6, "dcg", True, [4, 5])
+    assert [*rows] == games.SCHEMA.names
+    assert len(rows) == 2 * 2 * (len(kept_rounds(60)) + len(kept_rounds(120)))
     for (learner, seed, horizon), part in rows.groupby(["learner", "seed", "horizon"]):
         settings = dict(job()["learners"])[learner]
         noise = generator(3, "fixed-items", "g", seed, "noise")
         trace = play(games.drawn(job(), seed, horizon), settings, noise, kept_rounds(horizon))
         for name in ("round", "value", "best", "best_at_horizon", "explored", "bound"):
             np.testing.assert_array_equal(part[name], getattr(trace, name))
-    assert set(rows.loc[rows["learner"] == "top", "k"]) == {1} and set(
-        rows.loc[rows["learner"] == "all", "k"]
-    ) == {0}
+    assert set(rows.loc[rows["learner"] == "top", "k"]) == {1}
+    assert set(rows.loc[rows["learner"] == "all", "k"]) == {0}
 
 
 def test_a_shorter_horizon_is_the_beginning_of_a_longer_one_and_seeds_differ_unless_shared():
@@ -117,9 +109,7 @@ assert not {{"numba", "pandas", "scipy"}} & set(sys.modules)
 def test_times_are_of_each_game_and_learner(tmp_path):
     games.time([job(rounds=[40])], tmp_path / "times.parquet", {"title": "t"}, shortest=0.001)
     rows = frame(tmp_path / "times.parquet")
-    assert rows[["experiment", "stream", "learner", "kind"]].to_numpy().tolist() == [
-        ["e", "g", "top", "rtopkf"],
-        ["e", "g", "all", "ftpl"],
-    ]
+    result = rows[["experiment", "stream", "learner", "kind"]].to_numpy().tolist()
+    assert result == [["e", "g", "top", "rtopkf"], ["e", "g", "all", "ftpl"]]
     assert rows["items"].tolist() == [6, 6] and rows["microseconds"].notna().all()
     assert metadata_of(pq.read_schema(tmp_path / "times.parquet")) == {"title": "t"}

@@ -6,6 +6,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -13,20 +14,14 @@ from scant.games import sorting
 from scant.kernels import games as kernels
 from scant.kernels.sorting import COUNTING_LIMIT, place_by, sorter
 
-EDGES = [
-    [0.0, 0.0],
-    [1.0, -2.0],
-    [0.0, 0.3, -1.0],
-    [2.0, 2.0, 2.0],
-    [0.0, 1.0, 2.0, -0.5],
-    [5.0, 0.0, 0.0, -5.0],
-]
+EDGES = yaml.safe_load("""
+[[0.0, 0.0], [1.0, -2.0], [0.0, 0.3, -1.0], [2.0, 2.0, 2.0], [0.0, 1.0, 2.0, -0.5],
+ [5.0, 0.0, 0.0, -5.0]]
+""")
 PROCEDURES = [sorting.quicksort_distribution, sorting.plackett_luce_distribution]
 
 
 # --- Lemma 6.1
-
-
 @pytest.mark.parametrize("distribution", PROCEDURES)
 @pytest.mark.parametrize("weights", EDGES)
 def test_pairs_are_in_order_with_logistic_probability(distribution, weights):
@@ -52,9 +47,7 @@ def test_the_two_procedures_are_not_the_same_distribution():
 
 
 class Scripted:
-    """Stands in for a generator: the n-th draw takes the n-th branch of a script, branch 0 of `draw
-    < p` with p.
-    """
+    """Stands in for a generator: the n-th draw takes the n-th branch, 0 of `draw < p` with p."""
 
     def __init__(self, script):
         self.script, self.chances, self.taken = script, [], 0
@@ -109,8 +102,6 @@ def test_every_run_of_the_code_itself(weights):
 
 
 # --- samples
-
-
 def compiled_quicksort(weights, random, count):
     m = len(weights)
     odds, place = kernels.even_odds(m), np.empty(m, np.uint32)
@@ -164,9 +155,7 @@ def test_compiled_quicksort_is_the_plain_one():
 
 
 def test_weights_that_are_far_apart():
-    """Of two items far below a third, the one that weighs a little more comes first as often as it
-    should.
-    """
+    """Of two items far below a third, the heavier comes first as often as it should."""
     first, weights, count = 0, [-2001.0, 0.0, -2000.0], 2000
     for ranking in compiled_quicksort(weights, np.random.default_rng(2), count):
         assert ranking[0] == 1
@@ -216,9 +205,8 @@ def test_odds_are_the_exponential_of_the_weight(weight):
     kernels.set_odds(weight, odds, 0)
     mantissa, exponent = odds.mantissas[0], int(odds.exponents[0])
     assert 1 - 1e-9 < mantissa < 2 + 1e-9
-    assert math.log(mantissa) + exponent * math.log(2) == pytest.approx(
-        weight, rel=1e-15, abs=1e-15
-    )
+    result = math.log(mantissa) + exponent * math.log(2)
+    assert result == pytest.approx(weight, rel=1e-15, abs=1e-15)
 
 
 def test_a_pair_comes_first_or_not():

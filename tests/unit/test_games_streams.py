@@ -137,9 +137,8 @@ def test_rankings():
         for distance, v in enumerate(center[i:]):
             chance = 1 / (1 + np.exp(-0.2 * distance))
             if distance:
-                assert (stream[:, u] < stream[:, v]).mean() == pytest.approx(
-                    chance, abs=mean_error(0.5)
-                )
+                result = (stream[:, u] < stream[:, v]).mean()
+                assert result == pytest.approx(chance, abs=mean_error(0.5))
     assert draw("rankings", generator(3), 3, items=200).dtype == np.int16
 
 

@@ -1,6 +1,4 @@
-"""The family of generalisation: it plans, refuses what cannot be, plays, and shows what came
-out.
-"""
+"""The family of generalisation: it plans, refuses what cannot be, plays, shows what came out."""
 
 from copy import deepcopy
 from pathlib import Path
@@ -9,6 +7,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from toys import SHOWN
 
 from scant.declare.declarations import called
@@ -23,59 +22,25 @@ from scant.theory import generalisation as theory
 
 ROOT = Path(__file__).parents[2]
 FAMILY = Generalisation()
-STUDY = {
-    "study": "toy",
-    "claims": None,
-    "datasets": {
-        "mine": {
-            "task": "ranking",
-            "parser": "letor",
-            "features": 6,
-            "grades": 2,
-            "parts": {"all": {"file": "mine.txt", "queries": 9, "rows": 50}},
-        }
-    },
-    "streams": {
-        "mine": {"dataset": "mine"},
-        "raw": {"dataset": "mine", "features": "as-is"},
-        "drawn": {"generator": "linear"},
-    },
-    "populations": {
-        "noisy": {"generator": "linear", "settings": {"grades": 2}},
-        "scores": {"title": "Scores", "generator": "separable"},
-        "lists": {"stream": "mine"},
-    },
-    "learners": {
-        "listnet": {"title": "ListNet", "kind": "erm-l2"},
-        "dcg": {"kind": "erm-l2", "surrogate": "smoothdcg", "starts": 2},
-        "sparse": {"kind": "erm-l1"},
-        "ogd": {"kind": "averaged-ogd"},
-        "faster": {"kind": "averaged-ogd", "step": 2.0},
-        "ridge": {"kind": "regularised-erm"},
-    },
-    "experiments": {
-        "toy": {
-            "kind": "generalisation",
-            "populations": ["noisy", "scores"],
-            "learners": ["listnet", "ogd", "sparse"],
-            "n": [8, 16, 32],
-            "m": [3],
-            "d": [4],
-            "seeds": 3,
-            "batch": 2,
-            "fresh": 50,
-            "reference": 60,
-            "ascents": 1,
-            "figures": ["figure-generalisation-n", "figure-generalisation-gap"],
-        }
-    },
-}
+STUDY = yaml.safe_load("""
+study: toy
+claims: null
+datasets: {mine: {task: ranking, parser: letor, features: 6, grades: 2,
+  parts: {all: {file: mine.txt, queries: 9, rows: 50}}}}
+streams: {mine: {dataset: mine}, raw: {dataset: mine, features: as-is}, drawn: {generator: linear}}
+populations: {noisy: {generator: linear, settings: {grades: 2}},
+  scores: {title: Scores, generator: separable}, lists: {stream: mine}}
+learners: {listnet: {title: ListNet, kind: erm-l2}, dcg: {kind: erm-l2, surrogate: smoothdcg,
+  starts: 2}, sparse: {kind: erm-l1}, ogd: {kind: averaged-ogd},
+  faster: {kind: averaged-ogd, step: 2.0}, ridge: {kind: regularised-erm}}
+experiments: {toy: {kind: generalisation, populations: [noisy, scores],
+  learners: [listnet, ogd, sparse], n: [8, 16, 32], m: [3], d: [4], seeds: 3, batch: 2, fresh: 50,
+  reference: 60, ascents: 1, figures: [figure-generalisation-n, figure-generalisation-gap]}}
+""")
 
 
 def loaded(path=(), value=None, others=()):
-    """The study, and its data sets, with the value at a path changed (None: left out), and so with
-    all of `others`.
-    """
+    """The study and its data sets, with the value at a path, and all of `others`, changed."""
     study = deepcopy(STUDY)
     for keys, new in [(path, value), *others] if path else others:
         place = study
@@ -86,8 +51,6 @@ def loaded(path=(), value=None, others=()):
 
 
 # --- planning
-
-
 def test_a_job_plays_all_learners_of_a_population():
     study, datasets = loaded()
     jobs = Plan(study, datasets).jobs["toy"]
@@ -159,8 +122,6 @@ def test_what_is_no_population_breaks_the_schema(others):
 
 
 # --- what is shown
-
-
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     """The traces of the toy study, and its details."""
@@ -206,11 +167,8 @@ def test_means_in_figures_are_over_seeds(played):
         (frame["stream"] == "noisy") & (frame["learner"] == "ogd") & (frame["queries"] == 8)
     ].iloc[0]
     cell = played[0].query("stream == 'noisy' and learner == 'ogd' and n == 8")
-    assert (
-        row["mean"] == pytest.approx(cell["excess"].mean())
-        and row["label"] == "ogd"
-        and row["documents"] == 3
-    )
+    assert row["mean"] == pytest.approx(cell["excess"].mean()) and row["label"] == "ogd"
+    assert row["documents"] == 3
     with pytest.raises(SettingError, match="set ascents to 1 or more"):
         frames.against(played[0].assign(uniform=np.nan), played[1], along="n", measured="uniform")
 
@@ -253,9 +211,8 @@ def test_the_largest_gap_is_a_share_of_the_bound_that_is_named(played):
         shares = quantities.gap_share(whole, name)
         rows = frames.bounded(*played).loc[shares.index]
         bounds = [frames.uniform_bounds(row)[bound] for _, row in rows.iterrows()]
-        assert len(shares) and shares["value"].to_numpy() == pytest.approx(
-            rows["uniform"].to_numpy() / bounds
-        )
+        assert len(shares)
+        assert shares["value"].to_numpy() == pytest.approx(rows["uniform"].to_numpy() / bounds)
         assert (
             shares["value"].abs() <= least["value"].abs().reindex(shares.index) * (1 + 1e-12)
         ).all()
@@ -267,14 +224,9 @@ def test_the_largest_gap_is_a_share_of_the_bound_that_is_named(played):
 def test_the_slope_on_log_d_is_that_of_a_power_of_log_d():
     d = np.array([10, 100, 1000])
     cell = {"experiment": "toy", "stream": "noisy", "learner": "sparse", "seed": 0, "n": 8, "m": 3}
-    kind = {
-        "kind": "erm-l1",
-        "surrogate": "listnet",
-        "ball": "l1",
-        "W": 1.0,
-        "R": 1.0,
-        "sigma": 1.0,
-    }
+    kind = yaml.safe_load(
+        "{kind: erm-l1, surrogate: listnet, ball: l1, W: 1.0, R: 1.0, sigma: 1.0}"
+    )
     found = {"risk": 2.0, "train": 1.0, "best": 1.0, "certificate": 0.0, "uniform": np.nan}
     rows = pd.DataFrame({"d": d, "excess": 0.1 * np.log(d) ** 0.5})
     rows = rows.assign(**cell, **kind, **found, largest_grade=2)

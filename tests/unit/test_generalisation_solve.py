@@ -1,6 +1,4 @@
-"""ERM on balls of weights: gradients, projections, optima of independent solvers, and certificates
-that hold.
-"""
+"""ERM on balls of weights: gradients, projections, independent solvers, certificates."""
 
 import numpy as np
 import pytest
@@ -32,9 +30,7 @@ def sample(n=12, m=6, d=D, seed=1, grades=3):
 
 
 def losses(sample, surrogate, weights, sigma=1.0):
-    """The surrogate of each query by `scant.surrogates`, and the mean's (sub)gradient in the
-    weights.
-    """
+    """Each query's surrogate by `scant.surrogates`, and the mean's (sub)gradient in the weights."""
     function = getattr(surrogates, surrogate)
     options = (sigma,) if surrogate == "smoothdcg" else ()
     values, gradient = [], np.zeros(sample.d)
@@ -53,8 +49,6 @@ def points(ball, count, d=D, seed=2):
 
 
 # --- sums and gradients
-
-
 @every_surrogate
 def test_losses_and_gradients_are_those_of_the_plain_surrogates(surrogate):
     sigma = 0.5
@@ -111,15 +105,12 @@ def test_long_lists_are_sorted(m):
     scores, labels = random.normal(size=m), random.integers(0, 3, m).astype(np.int16)
     value, gradient = surrogates.ranksvm(scores, labels)
     found = np.empty(m)
-    assert batch.hinges(scores, labels, 1e-12, np.empty(m, np.int64), found)[0] == pytest.approx(
-        value, rel=1e-12
-    )
+    result = batch.hinges(scores, labels, 1e-12, np.empty(m, np.int64), found)[0]
+    assert result == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(found, gradient)
 
 
 # --- balls
-
-
 @given(st.sampled_from(["l2", "l1"]), st.integers(1, 8), st.floats(0.1, 5), st.integers(0, 99))
 def test_the_projection_is_the_nearest_point(norm, d, radius, seed):
     ball, random = Ball(norm, radius), np.random.default_rng(seed)
@@ -140,12 +131,8 @@ def test_the_support_is_the_largest_product(norm):
 
 
 # --- optima and certificates
-
-
 def scipy_least(queries, surrogate, norm, radius, ridge=0.0):
-    """The least mean loss in a ball by SciPy's SLSQP; for l1 with the weights' positive and
-    negative parts.
-    """
+    """The least mean loss in a ball by SLSQP; l1 by the weights' positive and negative parts."""
     parts, start, bounds = np.eye(D), np.zeros(D), None
     constraint = {"fun": lambda w: radius**2 - w @ w, "jac": lambda w: -2 * w}
     if norm == "l1":

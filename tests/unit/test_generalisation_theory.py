@@ -1,6 +1,4 @@
-"""Theory of generalisation: constants against searches, bounds against their formulas and proofs,
-lemmas.
-"""
+"""Theory of generalisation: constants against searches, bounds against formulas, lemmas."""
 
 import math
 from dataclasses import replace
@@ -8,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize, minimize_scalar
@@ -19,17 +18,11 @@ from scant.theory import constants, entropy, generalisation, identities, later_b
 from scant.theory.generalisation import Problem, problem
 
 SMOOTH = ("listnet", "smoothdcg", "squared", "kl")
-CASE = Problem(
-    m=7,
-    d=30,
-    ball=3.0,
-    radius=0.5,
-    lipschitz=2.0,
-    lipschitz_l2=1.25,
-    smoothness=1.5,
-    largest_loss=4.0,
-    best_risk=0.3,
-)
+CASE = yaml.safe_load("""
+{m: 7, d: 30, ball: 3.0, radius: 0.5, lipschitz: 2.0, lipschitz_l2: 1.25, smoothness: 1.5,
+ largest_loss: 4.0, best_risk: 0.3}
+""")
+CASE = Problem(**CASE)
 
 
 def value(surrogate, scores, grades, sigma=1.0):
@@ -42,8 +35,6 @@ def value(surrogate, scores, grades, sigma=1.0):
 
 
 # --- constants
-
-
 def test_constants_that_are_known():
     assert constants.lipschitz("listnet", 5, math.inf) == 2
     assert constants.lipschitz("listnet", 5, math.inf, norm="l2") == pytest.approx(math.sqrt(2))
@@ -53,10 +44,8 @@ def test_constants_that_are_known():
     assert constants.lipschitz("ranksvm", 10, 1) == 50  # 2 r (m - r), r = 5
     assert constants.lipschitz("ranksvm", 10, 1, norm="l2") == pytest.approx(math.sqrt(250))
     assert constants.lipschitz("squared", 3, 4, 2.0) == 36
-    assert (
-        constants.smoothness("squared", 3, 4) == 6
-        and constants.smoothness("squared", 3, 4, norm="l2") == 2
-    )
+    assert constants.smoothness("squared", 3, 4) == 6
+    assert constants.smoothness("squared", 3, 4, norm="l2") == 2
     assert constants.smoothness("kl", 3, 4, 1.0) == pytest.approx(3 * math.e)
     assert constants.smoothness("ranksvm", 3, 4) == math.inf
     # of all scores
@@ -102,9 +91,7 @@ def test_a_search_finds_the_constants(surrogate, m, norm):
 
 @pytest.mark.parametrize(("m", "largest"), [(3, 1), (4, 1), (4, 2), (4, 3), (5, 2)])
 def test_ranksvm_is_steepest_where_all_hinges_are_positive(m, largest):
-    """All grades and, by scores on a grid of halves, all sets of positive hinges that there are
-    nearby.
-    """
+    """All grades and, by scores on a grid of halves, all sets of positive hinges nearby."""
     norms = [[], []]
     for grades in product(range(largest + 1), repeat=m):
         for scores in product((0.0, 0.6, 1.2), repeat=m):
@@ -135,9 +122,7 @@ def test_the_hessian_is_the_derivative_of_the_gradient(surrogate):
     ("m", "largest", "bound"), [(1, 2, 1.0), (2, 1, 0.3), (3, 2, 1.5), (4, 1, 2.0)]
 )
 def test_the_largest_loss_is_that_of_corners(surrogate, m, largest, bound):
-    """Losses are convex in the scores; ListNet's is linear in softmax(y), KL's largest at an end of
-    the grades.
-    """
+    """Losses are convex in scores; ListNet's is linear in softmax(y), KL's largest at an end."""
     losses = [
         value(surrogate, np.array(scores), np.array(grades))
         for grades in product(range(largest + 1), repeat=m)
@@ -172,15 +157,12 @@ def test_unknown_surrogates_and_norms_are_refused():
 
 
 # --- bounds
-
-
 def test_bounds_of_gradient_descent_and_regularised_erm():
     assert generalisation.descent_excess(8, CASE) == pytest.approx(2 * 3 * 0.5 * math.sqrt(2 / 8))
     assert generalisation.descent_rate(8, CASE) == pytest.approx(3 / (2 * 0.5 * 4))
     assert generalisation.regularised_excess(8, CASE) == pytest.approx(2 * 3 * (1 + 0.5))
-    assert generalisation.regularisation(8, CASE) == pytest.approx(
-        math.sqrt((4 / 8) / (9 / 2 + 4 * 9 / 8))
-    )
+    result = generalisation.regularisation(8, CASE)
+    assert result == pytest.approx(math.sqrt(4 / 8 / (9 / 2 + 4 * 9 / 8)))
 
 
 def test_the_bound_of_chapelle_and_wu():
@@ -209,12 +191,10 @@ def test_covering_numbers():
     # ceil((3/2)^2) = 3
     assert generalisation.covering_l2(2.0, 10, CASE) == pytest.approx(3 * math.log2(141))
     assert generalisation.covering_l2(100.0, 10, CASE) == pytest.approx(math.log2(141))
-    assert generalisation.covering_l1(3.0, 10, CASE) == pytest.approx(
-        math.ceil(288 * (2 + math.log(30))) * math.log2(2 * 8 * 70 + 1)
-    )
-    assert generalisation.covering_smooth(1.0, 10, CASE, 0.5) == pytest.approx(
-        math.ceil(12 * 1.5 * 0.25 * 9 * 0.5) * math.log2(141)
-    )
+    result = generalisation.covering_l1(3.0, 10, CASE)
+    assert result == pytest.approx(math.ceil(288 * (2 + math.log(30))) * math.log2(2 * 8 * 70 + 1))
+    result = generalisation.covering_smooth(1.0, 10, CASE, 0.5)
+    assert result == pytest.approx(math.ceil(12 * 1.5 * 0.25 * 9 * 0.5) * math.log2(141))
 
 
 def test_corollary_37_is_the_least_over_alpha_but_for_its_constant():
@@ -307,19 +287,14 @@ def test_no_step_size_is_better_than_that_of_4_7_and_4_8_is_above_it(
 
 def test_a_problem_has_the_exact_constants_unless_told():
     made = problem("listnet", 5, 10, 4, 2.0, 0.5, delta=0.1)
-    assert (
-        made.lipschitz == constants.lipschitz("listnet", 5, 4)
-        and made.smoothness == 1
-        and made.delta == 0.1
-    )
+    assert made.lipschitz == constants.lipschitz("listnet", 5, 4) and made.smoothness == 1
+    assert made.delta == 0.1
     assert made.largest_loss == constants.largest_loss("listnet", 5, 4, 1.0)
     assert problem("listnet", 5, 10, 4, 2.0, 0.5, lipschitz=2.0).lipschitz == 2.0
     assert made.scale == pytest.approx(made.lipschitz) and made.weight_smoothness == 0.25
 
 
 # --- the entropy integral, and later bounds
-
-
 @pytest.mark.parametrize("n", [30, 1000, 10**6])
 @pytest.mark.parametrize("largest", [0.4, 3.0, 50.0])
 def test_the_exact_integral_is_just_below_the_sum(n, largest):
@@ -339,23 +314,15 @@ def test_many_pieces_of_the_integral_are_bounded_by_a_logarithm(monkeypatch):
 def test_later_bounds():
     n = 10_000
     spread = 3 * 4 * math.sqrt(math.log(40) / (2 * n))
-    assert later_bounds.maurer_gap(n, CASE) == pytest.approx(
-        2 * math.sqrt(2) * 1.25 * 1.5 * math.sqrt(7 / n) + spread
-    )
+    result = later_bounds.maurer_gap(n, CASE)
+    assert result == pytest.approx(2 * math.sqrt(2) * 1.25 * 1.5 * math.sqrt(7 / n) + spread)
 
 
 # --- lemmas
-
-
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_dimension_of_permutation_invariant_maps(d):
-    assert [identities.invariant_dimension(m, d) for m in range(1, 6)] == [
-        d,
-        2 * d,
-        2 * d,
-        2 * d,
-        2 * d,
-    ]
+    result = [identities.invariant_dimension(m, d) for m in range(1, 6)]
+    assert result == [d, 2 * d, 2 * d, 2 * d, 2 * d]
 
 
 def test_norms_of_a_matrix_from_its_rows():
@@ -388,8 +355,6 @@ def test_the_entropy_is_listnet_s_least_value():
 
 
 # --- tables
-
-
 @pytest.fixture(scope="module")
 def theorems():
     return theorems_table()
@@ -412,9 +377,7 @@ def test_how_tight_the_others_are(theorems):
 
 
 def test_the_gradient_of_a_smooth_loss_by_differences(theorems):
-    """Squared has ||grad f||^2 = 4 f and H = 2, so that sqrt(4 H f) is sqrt(2) of it; no other is
-    as close.
-    """
+    """Squared has ||grad f||^2 = 4 f, H = 2: sqrt(4 H f) is sqrt(2) of it; none is as close."""
     found = theorems[theorems["check"] == "self-bounding, gradient"]
     squared = found["setting"].str.startswith("squared")
     assert found.loc[squared, "share"].tolist() == pytest.approx([math.sqrt(0.5)] * 3)
@@ -445,10 +408,8 @@ def test_constants_found_are_the_least(theorems):
     assert (printed["least"] <= printed["printed"]).all()
     slopes = table[table["norm"] == "sup"].groupby(["surrogate", "constant"])["slope"].first()
     assert slopes["ranksvm", "lipschitz"] == pytest.approx(2)
-    assert (
-        slopes["listnet", "lipschitz"] == pytest.approx(0, abs=0.01)
-        and slopes["smoothdcg", "lipschitz"] == 0
-    )
+    assert slopes["listnet", "lipschitz"] == pytest.approx(0, abs=0.01)
+    assert slopes["smoothdcg", "lipschitz"] == 0
 
 
 def test_table_4_1_in_numbers():

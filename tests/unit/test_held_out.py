@@ -30,9 +30,7 @@ def made(stream, model, seed=3, radius=10.0):
 
 
 def queries(count, turned=(), copies=1, seed=5):
-    """Queries of eight documents; the first feature is the grade with little noise, or minus it in
-    some queries.
-    """
+    """Queries of eight documents; the first feature is the grade with noise, or minus it."""
     random = np.random.default_rng(seed)
     for q in range(count):
         grades = random.permutation([0, 0, 0, 1, 1, 2, 3, 4])
@@ -56,10 +54,8 @@ def test_the_compiled_loop_ranks_as_the_plain_class(packed, model):
     np.testing.assert_allclose(compiled.measured, plain.measured, rtol=1e-12)
     np.testing.assert_allclose(compiled.ranker, plain.ranker, rtol=1e-12)
     assert compiled.ranker.mean() > 0.95 and not compiled.updated.any()
-    assert (
-        play(stream, rounds, again, measures=("err",)).measured.tobytes()
-        == compiled.measured.tobytes()
-    )
+    result = play(stream, rounds, again, measures=("err",)).measured.tobytes()
+    assert result == compiled.measured.tobytes()
 
 
 @pytest.mark.parametrize("copies", [1, 3])

@@ -1,6 +1,4 @@
-"""The weights that a learner ranks by: the mean of those of all rounds, or of the rounds since a
-power of two.
-"""
+"""The weights a learner ranks by: the mean of all rounds, or of those since a power of two."""
 
 import numpy as np
 import pytest

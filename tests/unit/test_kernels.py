@@ -37,8 +37,6 @@ queries = st.integers(1, 40).flatmap(
 
 
 # --- sorting
-
-
 @given(
     st.integers(1, 300),
     st.integers(0, 2**32 - 1),
@@ -64,8 +62,6 @@ def test_sorting_is_numpys_stable_one_of_descending_scores(m, seed, kind):
 
 
 # --- measures
-
-
 @given(queries, st.integers(1, 45))
 def test_measures_are_those_of_the_readable_module(query, cut):
     scores, grades = query
@@ -83,16 +79,13 @@ def test_measures_are_those_of_the_readable_module(query, cut):
 def test_kernels_know_each_measure_by_its_code():
     for name, measure in measures.RECORDABLE.items():
         assert getattr(pieces, name.upper()) == measure.code
-    assert len({measure.code for measure in measures.RECORDABLE.values()}) == len(
-        measures.RECORDABLE
-    )
+    result = len({measure.code for measure in measures.RECORDABLE.values()})
+    assert result == len(measures.RECORDABLE)
     assert pieces.ERR_GRADE == measures.ERR_GRADE
 
 
 def cascade(ranked, cut):
-    """ERR from its definition: a user reads on past each document that does not satisfy (Chapelle
-    et al., 2009).
-    """
+    """ERR from its definition: a user reads past what does not satisfy (Chapelle et al., 2009)."""
     satisfied = [Fraction(2 ** int(grade) - 1, 2**4) for grade in ranked[:cut]]
     stops = [
         one * math.prod(1 - before for before in satisfied[:at]) for at, one in enumerate(satisfied)
@@ -130,8 +123,6 @@ def test_dcg_is_the_ideal_one_to_the_last_bit_exactly_where_the_top_is_ideal(
 
 
 # --- surrogates
-
-
 @given(
     queries,
     st.sampled_from([("ap", None), ("ndcg", None), ("ndcg", 10), ("ndcg", 2)]),
@@ -203,8 +194,6 @@ def test_the_fast_exponential():
 
 
 # --- products
-
-
 @st.composite
 def products(draw):
     m, d = draw(st.integers(1, 7)), draw(st.integers(1, 37))

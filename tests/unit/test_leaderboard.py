@@ -1,6 +1,4 @@
-"""The table of final measures: what is best, what cannot be told from it, and what it says of bad
-input.
-"""
+"""The table of final measures: what is best, what cannot be told from it, and bad input."""
 
 import json
 
@@ -29,9 +27,7 @@ SEEDS = 6
 
 
 def made_up(streams=("a", "b"), learners=("first", "second", "third", "fourth"), seeds=SEEDS):
-    """Values of learners that share the luck of each seed, so that paired differences vary less
-    than the values.
-    """
+    """Values of learners that share each seed's luck: paired differences vary less than values."""
     chance = np.random.default_rng(3)
     rows = []
     for stream in streams:
@@ -135,13 +131,9 @@ def test_what_is_ranked_by_has_a_better_side_in_one_quantity_of_a_family():
 
 
 # --- the command
-
-
 @pytest.fixture
 def folder(tmp_path):
-    """A study with an experiment on games, of which the regret is `value`, and one of a single
-    seed.
-    """
+    """A study with an experiment on games whose regret is `value`, and one of a single seed."""
     study = yaml.safe_load("""
 study: s
 games:

@@ -1,6 +1,4 @@
-"""The LETOR parser: agreement with its sources of truth, and every defect with its line and
-reason.
-"""
+"""The LETOR parser: agreement with its sources of truth, every defect with line and reason."""
 
 import math
 import pickle
@@ -9,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,11 +50,8 @@ def test_query_id_in_the_comment(tmp_path):
 
 
 PRINTED = ["0.25", "0.5", "1.5", "2.33333", "2.0", "3", "0.07", "3.5", "2.4999999"]
-ROUNDED = {
-    "half-up": [0, 1, 2, 2, 2, 3, 0, 4, 2],
-    "down": [0, 0, 1, 2, 2, 3, 0, 3, 2],
-    "up": [1, 1, 2, 3, 2, 3, 1, 4, 3],
-}
+ROUNDED = {"half-up": [0, 1, 2, 2, 2, 3, 0, 4, 2], "down": [0, 0, 1, 2, 2, 3, 0, 3, 2]}
+ROUNDED |= {"up": [1, 1, 2, 3, 2, 3, 1, 4, 3]}
 
 
 @pytest.mark.parametrize("fractions", ROUNDED)
@@ -302,17 +298,14 @@ def test_a_byte_order_mark_is_no_grade(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "settings", "advice"),
-    [
-        ("0.67 qid:q1 1:1", {}, "(fractions: half-up)"),
-        (
-            "0.67 qid:q1 1:1",
-            {"fractions": "half-up"},
-            "'qid:q1'. Number the queries, or give the file as CSV",
-        ),
-        ("5 qid:1 1:1", {"max_grade": 4}, "(grades: 30 at most)"),
-        ("72 qid:1 1:1", {"max_grade": 4}, "is above the highest grade, 4. Map grades to 0 to 30"),
-        ("72 qid:1 1:1", {}, "is above the highest grade, 30. Map grades to 0 to 30"),
-    ],
+    yaml.safe_load("""
+- ['0.67 qid:q1 1:1', {}, '(fractions: half-up)']
+- ['0.67 qid:q1 1:1', {fractions: half-up},
+   '''qid:q1''. Number the queries, or give the file as CSV']
+- ['5 qid:1 1:1', {max_grade: 4}, '(grades: 30 at most)']
+- ['72 qid:1 1:1', {max_grade: 4}, 'is above the highest grade, 4. Map grades to 0 to 30']
+- ['72 qid:1 1:1', {}, 'is above the highest grade, 30. Map grades to 0 to 30']
+"""),
 )
 def test_advice_ends_what_it_is_for(tmp_path, line, settings, advice):
     with pytest.raises(DataError, match=re.escape(advice)):

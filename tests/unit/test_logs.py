@@ -42,11 +42,8 @@ def test_a_log_comes_back_from_its_file_as_it_was(log, tmp_path):
     logs.write(log, tmp_path / "log.parquet", {"policy": "uniform"})
     back, metadata = logs.read(tmp_path / "log.parquet")
     same(back, log)
-    assert (
-        metadata["policy"] == "uniform"
-        and metadata["rows"] == len(log)
-        and metadata["duplicates"] == 0
-    )
+    assert metadata["policy"] == "uniform" and metadata["rows"] == len(log)
+    assert metadata["duplicates"] == 0
 
 
 def test_a_log_of_several_row_groups_and_chunks_comes_back_in_order(tmp_path):
@@ -162,13 +159,8 @@ def test_duplicates_are_those_of_pandas(seed, rows, placed):
         names=("x", "y"),
         position=random.integers(0, 2, rows, dtype=np.int32) if placed else None,
     )
-    columns = {
-        "x": log.features[:, 0],
-        "y": log.features[:, 1],
-        "a": log.action,
-        "r": log.reward,
-        "p": log.propensity,
-    }
+    columns = {"x": log.features[:, 0], "y": log.features[:, 1], "a": log.action, "r": log.reward}
+    columns |= {"p": log.propensity}
     frame = pd.DataFrame(columns | ({"position": log.position} if placed else {}))
     assert logs.duplicates(log) == frame.duplicated().sum()
 

@@ -1,6 +1,4 @@
-"""The measures: hand cases, agreement with trec_eval and scikit-learn, and what must hold for every
-query.
-"""
+"""The measures: hand cases, agreement with trec_eval and scikit-learn, laws for every query."""
 
 import doctest
 from itertools import combinations_with_replacement, permutations
@@ -41,22 +39,11 @@ def cut(measure, k):
     return lambda ranking, grades: measure(ranking, grades, k)
 
 
-GRADED = {
-    "dcg": dcg,
-    "dcg@3": cut(dcg, 3),
-    "ndcg": cut(ndcg, None),
-    "ndcg@3": cut(ndcg, 3),
-    "ap": average_precision,
-    "precision@3": cut(precision_at, 3),
-    "err": err,
-    "mrr@3": cut(reciprocal_rank, 3),
-    "recall@3": cut(recall_at, 3),
-    "linear_ndcg@3": cut(linear_ndcg, 3),
-    "sum": sum_loss,
-    "pairwise": pairwise_loss,
-    "auc": auc_loss,
-}
-
+GRADED = {"dcg": dcg, "dcg@3": cut(dcg, 3), "ndcg": cut(ndcg, None), "ndcg@3": cut(ndcg, 3)}
+GRADED |= {"ap": average_precision, "precision@3": cut(precision_at, 3), "err": err}
+GRADED |= {"mrr@3": cut(reciprocal_rank, 3), "recall@3": cut(recall_at, 3)}
+GRADED |= {"linear_ndcg@3": cut(linear_ndcg, 3), "sum": sum_loss, "pairwise": pairwise_loss}
+GRADED |= {"auc": auc_loss}
 queries = st.integers(1, 8).flatmap(
     lambda m: st.tuples(
         st.permutations(range(m)), st.lists(st.integers(0, 4), min_size=m, max_size=m)
@@ -99,22 +86,13 @@ def test_ranks_break_ties_by_document_index_and_positions_invert_them():
 
 
 # --- by name
-
-
 def test_a_name_means_a_measure_and_a_cut():
-    every = {
-        "ndcg": ("NDCG", cut(ndcg, None)),
-        "ndcg@2": ("NDCG@2", cut(ndcg, 2)),
-        "ap": ("AP", average_precision),
-        "dcg": ("DCG", dcg),
-        "dcg@2": ("DCG@2", cut(dcg, 2)),
-        "precision@3": ("Precision@3", cut(precision_at, 3)),
-        "err": ("ERR", err),
-        "err@2": ("ERR@2", cut(err, 2)),
-        "mrr@2": ("MRR@2", cut(reciprocal_rank, 2)),
-        "recall@2": ("Recall@2", cut(recall_at, 2)),
-        "linear_ndcg@2": ("Linear NDCG@2", cut(linear_ndcg, 2)),
-    }
+    every = {"ndcg": ("NDCG", cut(ndcg, None)), "ndcg@2": ("NDCG@2", cut(ndcg, 2))}
+    every |= {"ap": ("AP", average_precision), "dcg": ("DCG", dcg), "dcg@2": ("DCG@2", cut(dcg, 2))}
+    every |= {"precision@3": ("Precision@3", cut(precision_at, 3)), "err": ("ERR", err)}
+    every |= {"err@2": ("ERR@2", cut(err, 2)), "mrr@2": ("MRR@2", cut(reciprocal_rank, 2))}
+    every |= {"recall@2": ("Recall@2", cut(recall_at, 2))}
+    every |= {"linear_ndcg@2": ("Linear NDCG@2", cut(linear_ndcg, 2))}
     assert {name.partition("@")[0] for name in every} <= set(measures.RECORDABLE)
     for name, (title, measure) in every.items():
         assert measures.function_of(name)(RANKING, GRADES) == measure(RANKING, GRADES)

@@ -65,10 +65,8 @@ def decided(settings: dict) -> dict:
 
 def test_by_default_nothing_is_left_out():
     stopping = {key: value for key, value in config().items() if key != "missing"}
-    assert (
-        decided(stopping) is stopping
-        and decided(stopping | {"missing": "stop"})["missing"] == "stop"
-    )
+    assert decided(stopping) is stopping
+    assert decided(stopping | {"missing": "stop"})["missing"] == "stop"
     study, _ = load(stopping)
     assert "left_out" not in study and {"two", "three"} <= study["streams"].keys()
     assert absent_data.notices(study) == []
@@ -79,9 +77,8 @@ def test_what_needs_a_missing_set_is_left_out_and_nothing_else():
     assert settings == config(missing=["gone"])
     study, datasets = load(settings)
     assert {*study["streams"]} == {"one", "drawn"} and study["populations"] == {}
-    assert {name: experiment["streams"] for name, experiment in study["experiments"].items()} == {
-        "both": ["one", "drawn"]
-    }
+    result = {name: experiment["streams"] for name, experiment in study["experiments"].items()}
+    assert result == {"both": ["one", "drawn"]}
     whole = load(config(missing="stop"))
     jobs = {job.path: job for job in Plan(*whole).jobs["both"]}
     left = Plan(study, datasets).jobs["both"]
@@ -167,14 +164,9 @@ def test_other_values_are_refused(value):
 
 
 def test_a_claim_about_a_missing_set_says_so():
-    claim = {
-        "id": "c",
-        "family": "f",
-        "quantity": "final",
-        "comparison": "greater",
-        "where": {},
-        "measure": "ndcg@10",
-    }
+    claim = yaml.safe_load(
+        "{id: c, family: f, quantity: final, comparison: greater, where: {}, measure: ndcg@10}"
+    )
     claim |= {"learner": {"kind": "slam"}, "against": {"kind": "random"}}
     plan, whole = Plan(*load(decided(config()))), Plan(*load(config(missing="stop")))
     said = {

@@ -1,6 +1,4 @@
-"""Faults that are put into a copy of the source make tests fail: `tests/mutations/run.py` runs all
-of them.
-"""
+"""Faults put into a copy of the source make tests fail: `tests/mutations/run.py` runs all."""
 
 import runpy
 import subprocess

@@ -116,9 +116,7 @@ def test_runs_of_other_settings_are_refused(tmp_path):
 
 @pytest.mark.slow
 def test_every_job_of_a_study_refuses_what_is_not_its_own(tmp_path, monkeypatch, capsys):
-    """A toy study is played by the commands of its rules; then its files are exchanged for
-    others.
-    """
+    """A toy study is played by its rules' commands; then its files are exchanged for others."""
     config = yaml.safe_load("""
 study: s
 claims: null

@@ -29,9 +29,8 @@ def test_a_notebook_has_its_outputs_and_nothing_of_the_machine(path):
     assert [cell["execution_count"] for cell in cells] == [*range(1, len(cells) + 1)]
     for cell in cells:
         shows = isinstance(ast.parse("".join(cell["source"])).body[-1], ast.Expr)
-        assert bool(cell["outputs"]) == shows and all(
-            output["output_type"] != "error" for output in cell["outputs"]
-        )
+        assert bool(cell["outputs"]) == shows
+        assert all(output["output_type"] != "error" for output in cell["outputs"])
         for output in cell["outputs"]:
             images = [
                 image for kind, image in output.get("data", {}).items() if kind.startswith("image/")
@@ -41,9 +40,7 @@ def test_a_notebook_has_its_outputs_and_nothing_of_the_machine(path):
 
 
 def test_the_notebook_of_logs_shows_what_it_showed(tmp_path, monkeypatch):
-    """Its cells of code, one after the other: words are the same, and numbers are but for
-    rounding.
-    """
+    """Its cells of code in turn: words are the same, and numbers are but for rounding."""
     monkeypatch.chdir(tmp_path)
     names = {}
     for cell in code(EXAMPLES / "ads.ipynb"):

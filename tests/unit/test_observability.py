@@ -1,6 +1,4 @@
-"""The facts of partial monitoring: the thesis' tables and proofs, and every shortcut against the
-plain definition.
-"""
+"""Partial monitoring: the thesis' tables and proofs, every shortcut against the definition."""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -126,9 +124,7 @@ def globally_by_definition(measure, m, k, top_grade=1):
 
 
 def common_face(losses, members):
-    """The dimension of the intersection of the members' cells, and a point of its relative
-    interior.
-    """
+    """The dimension of the intersection of the members' cells, and a relatively interior point."""
     outcomes = losses.shape[1]
     rows = np.vstack([np.eye(outcomes)] + [losses - losses[i] for i in members])
     rows = rows[np.abs(rows).max(axis=1) > 1e-12]

@@ -5,12 +5,9 @@ from scant.data import logs, openbandit
 from scant.errors import DataError
 
 ITEMS = 3
-HEAD = [
-    "",
-    *("timestamp", "item_id", "position", "click", "propensity_score"),
-    *("user_feature_0", "user_feature_1"),
-    *(f"user-item_affinity_{item}" for item in range(ITEMS)),
-]
+HEAD = ["", *("timestamp", "item_id", "position", "click", "propensity_score")]
+HEAD += [*("user_feature_0", "user_feature_1")]
+HEAD += [*(f"user-item_affinity_{item}" for item in range(ITEMS))]
 ROWS = [
     ["2019-11-24 00:03:13.442536+00:00", 2, 3, 0, 0.25, "cc", "81", 0.0, 1.0, 2.0],
     ["2019-11-24 00:03:36.705207+00:00", 0, 1, 1, 1e-06, "aa", "81", 3.0, 0.0, 0.0],

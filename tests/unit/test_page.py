@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import yaml
 from rows import entries
+from toys import EMPTY
 
 from scant.errors import DataError, SettingError
 from scant.page import about, page
@@ -24,17 +25,6 @@ from scant.study import settings
 
 NASTY = '<script>alert("1")</script> & <b onclick=x>'
 FETCHING = {"src", "srcset", "poster", "action", "formaction", "data", "background", "ping"}
-
-
-LISTS = ("studied", "left_out", "sources", "datasets", "timings")
-MAPPINGS = ("captions", "headings", "titles", "experiments", "compared", "links", "boards")
-MAPPINGS += ("shows", "environment", "commands")
-EMPTY = {  # of what the page shows besides results
-    **{name: [] for name in ("studied", "left_out", "sources", "datasets", "timings")},
-    **{name: {} for name in ("captions", "headings", "titles", "experiments", "compared", "links")},
-    **{name: {} for name in ("boards", "shows", "environment", "commands")},
-    "citation": "",
-}
 
 
 class Page(HTMLParser):
@@ -153,14 +143,9 @@ def test_nothing_is_asked_for_and_every_id_is_one_elements(make):
 
 
 def test_what_is_given_is_escaped(make):
-    about = {
-        "captions": {"figure-1": NASTY},
-        "datasets": [{"title": NASTY}],
-        "environment": {NASTY: NASTY},
-        "citation": NASTY,
-        "commands": {NASTY: NASTY},
-        "timings": [{"rule": NASTY}],
-    }
+    about = {"captions": {"figure-1": NASTY}, "datasets": [{"title": NASTY}]}
+    about |= {"environment": {NASTY: NASTY}, "citation": NASTY, "commands": {NASTY: NASTY}}
+    about |= {"timings": [{"rule": NASTY}]}
     told = ("source", "statement", "family", "data", "figure", "words", "chosen", "quantity", "id")
     shown = dict.fromkeys(("claim", "stream", "learner", "against"), NASTY)
     text = make([claim(**dict.fromkeys(told, NASTY))], about, NASTY, [cell(**shown)])
@@ -255,17 +240,13 @@ def test_a_claim_has_the_cells_of_its_first_reading(make):
 
 def test_kinds_of_rows_are_counted_apart():
     theorem = {"row": "theorem"}
-    claims = [
-        claim(1),
-        claim(2, readings_holding=3),
-        claim(3, "fails", row="reproduction"),
-        claim(4, "not testable here", row="reproduction"),
-        claim(5, "undecided", needed=40, **theorem),
-        claim(6, "undecided", needed=float("inf"), tightness=0.9, **theorem),
-        claim(7, tightness=0.00123, **theorem),
-        claim(8, tightness=0.4136, test="exact", **theorem),
-        claim(9, "fails", tightness=7.0, **theorem),
-    ]
+    claims = [claim(1), claim(2, readings_holding=3), claim(3, "fails", row="reproduction")]
+    claims += [claim(4, "not testable here", row="reproduction")]
+    claims += [claim(5, "undecided", needed=40, **theorem)]
+    claims += [claim(6, "undecided", needed=float("inf"), tightness=0.9, **theorem)]
+    claims += [claim(7, tightness=0.00123, **theorem)]
+    claims += [claim(8, tightness=0.4136, test="exact", **theorem)]
+    claims += [claim(9, "fails", tightness=7.0, **theorem)]
     assert "\n".join(page.sentences(claims)) == SENTENCES
     no_paper, *_ = page.sentences([claim()])
     assert no_paper == "No claim is about what a paper measured on data like its own."

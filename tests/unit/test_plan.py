@@ -34,9 +34,8 @@ def test_two_studies_may_have_own_data_with_one_id():
     for name in ("one", "two"):
         _, datasets = load(small(study=name, datasets={"mine": own}))
         tables += tables_of(datasets, "mine")
-        assert tables_of(datasets, "ohsumed", ["f1-train"]) == [
-            "results/data/tables/ohsumed/f1-train.parquet"
-        ]
+        result = tables_of(datasets, "ohsumed", ["f1-train"])
+        assert result == ["results/data/tables/ohsumed/f1-train.parquet"]
     assert tables == [
         "results/data/tables/mine@one/all.parquet",
         "results/data/tables/mine@two/all.parquet",
@@ -103,9 +102,7 @@ def test_batches_are_the_runs(name, batch):
 @pytest.mark.parametrize("batch", [1, 3, 11])
 @pytest.mark.parametrize("tuning_seeds", [0, 3])
 def test_seeds_that_are_added_are_played_alone(batch, tuning_seeds):
-    """Streams, best fixed weights, games and logs alike: no job changes, and none is left without
-    use.
-    """
+    """Streams, best fixed weights, games and logs alike: no job changes or is left without use."""
     tuned = {"tuning": "paper", "tuning_seeds": tuning_seeds, "regret": True}
     studies = {"top": with_top(learners=["top", "listnet"], **tuned), "e": with_games()}
     studies["top"]["learners"]["listnet"]["rates"] = [0.1, 1.0]
@@ -149,14 +146,10 @@ def test_one_job_draws_all_seeds_that_a_run_is_the_first_to_need():
 ALIKE = load(
     small(learners={"added": {"kind": "listnet", "rates": [0.1, 1.0]}, **small()["learners"]})
 )
-
-
 EVERY = {  # what may differ between experiments on one stream that tune alike
     "seeds": st.lists(st.integers(1, 4), min_size=1, max_size=3),
     "learners": st.sampled_from([["random"], ["slam"], ["random", "slam"]]),
 }
-
-
 BATCHES = st.sampled_from([1, 3, 9])  # with little room for seeds that tune, and with much
 
 
@@ -296,11 +289,8 @@ def test_a_job_at_the_top_has_its_readings():
         "schedule": "aistats16", "mismatch": 1, "radius": 1.0, "judge": "kl",
     }  # fmt: skip
     details = plan.details("top")
-    assert (details["kind"], details["readings"]["judge"], details["readings"]["mismatch"]) == (
-        "top",
-        "kl",
-        1,
-    )
+    result = (details["kind"], details["readings"]["judge"], details["readings"]["mismatch"])
+    assert result == ("top", "kl", 1)
     assert plan.details("all")["kind"] == "perceptron"
     assert "judge" not in plan.details("all")["readings"]
 
@@ -349,11 +339,8 @@ def test_a_study_of_games_alone_is_one():
     assert batches(plan, "e") == [("g", [0, 1]), ("g", [2])]
     job = settings_of_job(plan, "e", "g")
     assert job["learners"] == [["top", {"kind": "rtopkf", "k": 2}], ["all", {"kind": "ftpl"}]]
-    assert (
-        job["rounds"] == [100, 200]
-        and job["game"]["stream"] == "flip"
-        and "title" not in job["game"]
-    )
+    assert job["rounds"] == [100, 200] and job["game"]["stream"] == "flip"
+    assert "title" not in job["game"]
     assert settings_of_job(planned(with_games(rounds=100)), "e", "g")["rounds"] == [100]
     details = plan.details("e")
     assert details["titles"] == {"streams": {"g": "G"}, "learners": {"top": "Top", "all": "all"}}

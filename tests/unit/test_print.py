@@ -1,6 +1,4 @@
-"""What every figure has to be to be printed: nothing is too small, cut off, or on top of something
-else.
-"""
+"""What figures have to be to be printed: nothing is too small, cut off, or on top of others."""
 
 import re
 import subprocess
@@ -12,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import seaborn as sns
+import yaml
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
@@ -24,7 +23,6 @@ from scant.present import figures, panels, style
 from scant.rankers import drawings as drawing
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
-
 SMALLEST = 6  # points
 # Numbers of cells and bounds, and names of guides.
 INSIDE = re.compile(r"\d+|\d/\d|\d\.\d\d|-?\d?\.\d+--?\d?\.\d+|\$t(\^{.*})?\$|Theorem \d+")
@@ -86,12 +84,9 @@ def learnt(along: str) -> pd.DataFrame:
 
 def covered() -> pd.DataFrame:
     campaigns = ("hotel", "bank", "hotel, rare logging", "bank, rare logging", "contrary")
-    groups = {
-        "betting": "exact",
-        "hoeffding": "exact",
-        "t": "in the limit",
-        "snips, delta": "in the limit",
-    }
+    groups = yaml.safe_load(
+        "{betting: exact, hoeffding: exact, t: in the limit, 'snips, delta': in the limit}"
+    )
     columns = ["campaign", "policy", "rows", "side", "bound"]
     policies, sides = ("epsilon-greedy", "deterministic"), ("lower", "two-sided")
     rows = pd.DataFrame(
@@ -384,8 +379,6 @@ def _plain(key: str, value):
 
 
 # --- panels
-
-
 def test_how_many_seeds_is_said_and_bands_are_fainter_where_there_are_more():
     said = [panels.count(pd.DataFrame({"n": n})) for n in ([10, 10], [8, 1000])]
     assert said == ["n = 10", "n = 8 to 1,000"]

@@ -24,9 +24,8 @@ def test_a_restored_project_is_as_it_was_whatever_was_done_to_it(tmp_path):
     (results / "new/deeper/file").write_text("new")
     project.restore()
 
-    assert {path.name: path.read_text() for path in results.iterdir()} == {
-        path.name: path.read_text() for path in saved.iterdir()
-    }
+    result = {path.name: path.read_text() for path in results.iterdir()}
+    assert result == {path.name: path.read_text() for path in saved.iterdir()}
     assert all(path.stat().st_mtime == 1 for path in results.iterdir())
     assert (results / "left").stat().st_ino == number, "what nobody touched is copied again"
     project.forget()

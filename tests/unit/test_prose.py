@@ -1,6 +1,4 @@
-"""Numbers and verdicts in README and docs are those of the studies' references, which judge every
-claim.
-"""
+"""Numbers and verdicts in README and docs are those of the studies' references."""
 
 import re
 
@@ -30,10 +28,8 @@ def test_a_table_of_settings_has_what_is_declared():
         return declared.renewed(f"Before.\n<!-- {what} -->\nold\n<!-- end -->\nafter")
 
     learners = table("learners perceptron")
-    assert (
-        learners.startswith("Before.\n<!-- learners perceptron -->\n| kind |")
-        and "old" not in learners
-    )
+    assert learners.startswith("Before.\n<!-- learners perceptron -->\n| kind |")
+    assert "old" not in learners
     assert learners.endswith("|\n<!-- end -->\nafter") and "`decay: 0.5`" in learners
     assert "`rates: [0.01]`, `delta: 1.0` |\n" in table("learners top")
     assert "| `ratio`, `documents: 20` |\n" in table("generators streams")
@@ -64,9 +60,7 @@ TO_BE_PLAYED = {"ads-less-exploration": "ads"}
 
 
 def test_each_claim_is_judged_in_a_reference_or_names_the_data_that_it_lacks():
-    """A statement without a verdict anywhere says nothing, unless its data are those that nobody
-    may hand on.
-    """
+    """A statement without any verdict says nothing, unless its data may not be handed on."""
     references = (prose.ROOT / "results/reference").glob("*/claims.csv")
     judged = {
         row["id"]
@@ -119,9 +113,8 @@ def test_a_mark_says_where_a_number_is_from(document):
         (2, "3", "3"),
         (3, "2", "2"),
     ]
-    assert [(one.printed, one.expected) for one in prose.numbers(document(text))][5:] == [
-        ("holds", "fails")
-    ]
+    result = [(one.printed, one.expected) for one in prose.numbers(document(text))][5:]
+    assert result == [("holds", "fails")]
 
 
 def test_half_of_an_interval_and_all_other_rows(document):

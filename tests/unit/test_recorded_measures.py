@@ -1,6 +1,4 @@
-"""Measures that experiments ask for besides those of all runs: in claims, and in the table of
-feedback at the top.
-"""
+"""Measures that experiments ask for besides all runs': in claims, and in the table `top`."""
 
 import re
 from itertools import product
@@ -25,24 +23,15 @@ from scant.study.plan import Plan
 from scant.verdict import claims
 
 ROOT, SEEDS = Path(__file__).parents[2], 12
-CONFIG = {
-    "study": "s",
-    "streams": {"linear": {"generator": "linear"}},
-    "learners": yaml.safe_load(
-        """{slam: {kind: slam, rates: [0.1, 1.0]}, slam-ap: {kind: slam, measure: ap,
-        rates: [0.1, 1.0]}, random: {kind: random}}"""
-    ),
-    "experiments": {
-        name: {
-            "streams": ["linear"],
-            "learners": ["slam", "slam-ap", "random"],
-            "seeds": SEEDS,
-            "tuning": "paper",
-            "title": name,
-        }
-        for name in ("plain", "asking")
-    },
-}
+CONFIG = yaml.safe_load("""
+study: s
+streams: {linear: {generator: linear}}
+learners: {slam: {kind: slam, rates: [0.1, 1.0]}, slam-ap: {kind: slam, measure: ap,
+  rates: [0.1, 1.0]}, random: {kind: random}}
+""")
+PLAYED = {"streams": ["linear"], "learners": ["slam", "slam-ap", "random"], "seeds": SEEDS}
+PLAYED |= {"tuning": "paper"}
+CONFIG["experiments"] = {name: PLAYED | {"title": name} for name in ("plain", "asking")}
 CLAIM = yaml.safe_load("""
 source: {document: thesis, place: "2"}
 statement: So it is.
@@ -77,24 +66,12 @@ def traces(plan):
             kind = plan.study["learners"][learner]["kind"]
             if learner == "random" and rate == 1.0:
                 continue
-            rows.append(
-                {
-                    "experiment": name,
-                    "stream": "linear",
-                    "learner": learner,
-                    "kind": kind,
-                    "seed": seed,
-                }
-                | {"own_measure": "ap" if learner == "slam-ap" else "ndcg@10", "tuning_seed": False}
-                | {"setting": str(rate), "rate": rate, "theory": 0, "round": 100, "failed_in": 0}
-                | {
-                    "ndcg@10": ndcg + 0.01 * seed,
-                    "ndcg": ndcg,
-                    "ap": ap + slope * seed,
-                    "ranker_ndcg@10": ndcg,
-                }
-                | {"loss": 1.0, "surrogate_loss": np.nan, "generator": "linear"}
-            )
+            row = {"experiment": name, "stream": "linear", "learner": learner, "kind": kind}
+            row |= {"own_measure": "ap" if learner == "slam-ap" else "ndcg@10", "seed": seed}
+            row |= {"setting": str(rate), "rate": rate, "theory": 0, "round": 100, "failed_in": 0}
+            row |= {"ndcg@10": ndcg + 0.01 * seed, "ndcg": ndcg, "ap": ap + slope * seed}
+            row |= {"ranker_ndcg@10": ndcg, "loss": 1.0, "surrogate_loss": np.nan}
+            rows.append(row | {"generator": "linear", "tuning_seed": False})
         frame = pd.DataFrame(rows)
         details = plan.families[name].details(plan.study, name)
         if name == "asking":
@@ -113,9 +90,8 @@ def test_the_final_of_a_further_measure_is_of_the_runs_that_tables_show(traces):
     for learner, rate in {"slam": "0.1", "slam-ap": "1.0"}.items():
         assert set(values.loc[learner, "setting"]) == {rate}
         ap = OUTCOMES[float(rate)][1]
-        assert values.loc[learner, "value"].tolist() == pytest.approx(
-            2 * ap + 0.02 * np.arange(SEEDS)
-        )
+        result = values.loc[learner, "value"].tolist()
+        assert result == pytest.approx(2 * ap + 0.02 * np.arange(SEEDS))
     at_the_top = final(played(traces, "asking"), "err")  # where NDCG@10 chooses all rates
     assert set(at_the_top["setting"]) == {"0.1"}
 
@@ -186,6 +162,5 @@ def test_the_table_of_the_top_has_them_last(traces):
     )
     row = table[(table["experiment"] == "asking") & (table["learner"] == "slam")].iloc[0]
     assert row["rate"] == "0.1"
-    assert tuple(row[["err", "err_low", "err_high"]]) == pytest.approx(
-        t_interval(0.2 + 0.02 * np.arange(SEEDS))[:3]
-    )
+    result = tuple(row[["err", "err_low", "err_high"]])
+    assert result == pytest.approx(t_interval(0.2 + 0.02 * np.arange(SEEDS))[:3])

@@ -11,7 +11,6 @@ from scant.errors import SettingError
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow/schemas/datasets.schema.yaml"
-
 OWN = yaml.safe_load(
     """{task: ranking, parser: letor, features: 136, grades: 4,
     parts: {test: {file: path/to/file.txt}}}"""
@@ -74,25 +73,16 @@ def test_a_study_brings_its_own_sets():
         ({**OWN, "features": 0}, "mine.features: 0 is less than the minimum of 1"),
         ({**OWN, "classes": [1, 2]}, "mine.classes: "),
         ({**OWN, "parts": {"test": {}}}, "mine.parts.test: 'file' is a required property"),
-        (
-            {**OWN, "parts": {"test": {"file": "a", "sha": "b"}}},
-            "mine.parts.test: unknown key 'sha'",
-        ),
+        ({**OWN, "parts": {"test": {"file": "a", "sha": "b"}}}, "test: unknown key 'sha'"),
         (
             {**OWN, "parts": {"test": {"file": "a", "sha256": "b"}}},
-            "mine.parts.test.sha256: 'b' does not match",
+            "test.sha256: 'b' does not match",
         ),
         ({**OWN, "parts": {"Test": {"file": "a"}}}, "mine.parts: 'Test' does not match"),
         ({**OWN, "cover": ["tset"]}, "mine.cover: unknown part 'tset': did you mean 'test'?"),
         ({**OWN, "parser": "log"}, "mine.parser: unknown value 'log'"),
-        (
-            {**LOG, "features": 3},
-            "mine.features: this key does not apply to a data set of this task",
-        ),
-        (
-            {**LOG, "parser": "parquet"},
-            "mine.parser: unknown value 'parquet': Known: log, open-bandit",
-        ),
+        ({**LOG, "features": 3}, "mine.features: this key does not apply to a data set"),
+        ({**LOG, "parser": "parquet"}, "mine.parser: unknown value 'parquet'"),
     ],
 )
 def test_a_bad_entry_is_refused_by_its_key(entry, message):
@@ -116,9 +106,8 @@ def test_the_logs_of_open_bandit_share_a_folder_and_are_downloaded_one_by_one():
         entry = load()[f"obd-{who}"]
         assert entry.folder == "obd" and set(entry.parts) == {"random", "bts"}
         for part in entry.parts.values():
-            assert (
-                part.url.endswith(f"/obd/{part.file}") and part.file == f"{part.id}/{who}/{who}.csv"
-            )
+            assert part.url.endswith(f"/obd/{part.file}")
+            assert part.file == f"{part.id}/{who}/{who}.csv"
 
 
 SECRET = {**OWN, "title": "t", "home": "http://h", "terms": "t.", "normalised": True,

@@ -1,11 +1,10 @@
-"""Bounds on the regret of RTop-kF: the constants hold for the estimates, the rates make the bounds
-smallest.
-"""
+"""Bounds on RTop-kF's regret: constants hold for the estimates, rates make bounds smallest."""
 
 import itertools
 
 import numpy as np
 import pytest
+import yaml
 
 from scant.errors import SettingError
 from scant.randomness import generator
@@ -57,9 +56,8 @@ def test_exploring_loses_at_most_the_bound(surrogate, largest):
     drawn = random.integers(0, largest + 1, (20, 5)).tolist()
     for scores in itertools.product((0.0, 1.0), repeat=5):
         for grades in ([largest] * 5, [0] * 5, [0, 0, 0, largest, largest], *drawn):
-            assert estimators.value_and_gradient(surrogate, np.array(scores), grades)[0] <= most * (
-                1 + 1e-12
-            )
+            result = estimators.value_and_gradient(surrogate, np.array(scores), grades)[0]
+            assert result <= most * (1 + 1e-12)
 
 
 def test_exploring_can_lose_the_bound():
@@ -118,14 +116,10 @@ def test_a_bound_fixed_at_the_horizon_is_that_of_the_horizon():
 
 @pytest.mark.parametrize(
     ("kind", "changes"),
-    [
-        ("rtop", {"mismatch": 10}),
-        ("rtop", {"k": 2}),
-        ("rtop", {"judge": "kl"}),
-        ("rtop", {"surrogate": "smoothdcg"}),
-        ("rtop", {"surrogate": "ranksvm", "source": "released-code"}),
-        ("ogd", {"surrogate": "ndcg-squared"}),
-    ],
+    yaml.safe_load("""
+[[rtop, {mismatch: 10}], [rtop, {k: 2}], [rtop, {judge: kl}], [rtop, {surrogate: smoothdcg}], [rtop,
+ {surrogate: ranksvm, source: released-code}], [ogd, {surrogate: ndcg-squared}]]
+"""),
 )
 def test_what_no_bound_is_proved_for_has_none(kind, changes):
     with pytest.raises(SettingError, match="no regret bound is proved"):

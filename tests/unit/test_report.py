@@ -33,9 +33,7 @@ def make(name, stem, *read):
 
 
 def trace(learner, seed, values, setting="1", **changes):
-    """The rows of one run at one rate: its time-averaged NDCG@10 (and half of it as AP) in rounds
-    1, 2, ...
-    """
+    """One run at one rate: its time-averaged NDCG@10 (and half of it as AP) in rounds 1, 2, ..."""
     rounds = len(values)
     columns = dict.fromkeys(("ndcg@10", "ndcg", "ranker_ndcg@10"), values) | {
         "learner": learner,
@@ -57,8 +55,6 @@ ALIKE = yaml.safe_load(
     steps: schedule, generator: data, surrogate_loss: .nan, bound: .nan, general_bound: .nan,
     failed_in: 0}"""
 )
-
-
 DETAILS = yaml.safe_load("""
 all:
   kind: perceptron
@@ -90,8 +86,6 @@ def frame():
 
 
 # --- intervals
-
-
 @pytest.mark.parametrize("values", [[1.0, 2.0], [0.1, 0.5, 0.7, 0.2], [3.0, 3.0, 3.0]])
 @pytest.mark.parametrize("level", [0.95, 0.5])
 def test_the_interval_is_students(values, level):
@@ -111,8 +105,6 @@ def test_an_interval_needs_two_values():
 
 
 # --- the choice of rates
-
-
 def test_finals_are_the_last_rounds(frame):
     listnet = frame[frame["learner"] == "listnet"]
     last = online_traces.finals(gathered(trace("slam", 0, np.arange(15) / 100), listnet))
@@ -160,8 +152,6 @@ def test_a_rate_at_which_a_run_failed_is_chosen_only_if_there_is_no_other(frame)
 
 
 # --- tables
-
-
 def test_the_table_of_finals(frame):
     table = perceptron.finals_table(frame, DETAILS)
     # NDCG@10: two learners under two readings; AP: ListNet, which has no measure of its own
@@ -178,10 +168,8 @@ def test_the_table_of_finals(frame):
 
 
 def test_differences_are_to_the_listnet_of_the_same_experiment_and_stream(frame):
-    others = [
-        frame.assign(experiment="b", **{"ndcg@10": 0.3}),
-        frame.assign(stream="sim", **{"ndcg@10": 0.2}),
-    ]
+    others = [frame.assign(experiment="b", **{"ndcg@10": 0.3})]
+    others += [frame.assign(stream="sim", **{"ndcg@10": 0.2})]
     table = perceptron.finals_table(gathered(*others, frame), DETAILS | {"b": DETAILS["all"]})
     for where in ({"experiment": "b"}, {"stream": "sim"}):
         assert row(table, learner="slam", tuning="paper", **where)["difference"] == 0
@@ -195,9 +183,7 @@ ASKED = {"all": DETAILS["all"] | {"measures": ["err", "precision@5"]}}
 
 
 def with_further(frame):
-    """ERR is a tenth, and Precision@5 thrice NDCG@10; another experiment, "b", does not record
-    them.
-    """
+    """ERR is a tenth, and Precision@5 thrice NDCG@10; experiment "b" does not record them."""
     asking = frame.assign(**{"err": frame["ndcg@10"] / 10, "precision@5": frame["ndcg@10"] * 3})
     return gathered(asking, frame.assign(experiment="b"))
 
@@ -255,15 +241,10 @@ def test_the_table_of_streams(tmp_path):
 
 @pytest.mark.parametrize(
     ("title", "drawn"),
-    [
-        ("{x}", "{x}"),
-        ("$5 and $6", r"\$5 and \$6"),
-        (r"\frac{", r"\frac{"),
-        (r"$\frac{$", r"\$\frac{\$"),
-        (r"$\eta = 1$", r"$\eta = 1$"),
-        ("a $b$", r"a \$b\$"),
-        ("$", r"\$"),
-    ],
+    yaml.safe_load(r"""
+[['{x}', '{x}'], [$5 and $6, \$5 and \$6], ['\frac{', '\frac{'], ['$\frac{$', '\$\frac{\$'],
+ [$\eta = 1$, $\eta = 1$], [a $b$, a \$b\$], [$, \$]]
+"""),
 )
 def test_titles_are_text_unless_all_of_them_is_marked_as_mathematics(title, drawn):
     frame = pd.DataFrame({"label": [title, "plain", None], "mean": [1.0, 2.0, 3.0]})
@@ -275,15 +256,10 @@ def test_titles_are_text_unless_all_of_them_is_marked_as_mathematics(title, draw
 
 
 def test_latex_escapes_text_and_rounds_numbers_and_runs_no_title():
-    frame = pd.DataFrame(
-        {
-            "a_b": ["50 %", "x_1 & {y}", r"\alpha~^#$"],
-            "n": [3, 1_000_000, -7],
-            "x": [0.123456, np.nan, 1.5e9],
-            "ok": [True, False, True],
-            "none": [None, "<= |c|", ""],
-        }
-    )
+    columns = {"a_b": ["50 %", "x_1 & {y}", r"\alpha~^#$"], "n": [3, 1_000_000, -7]}
+    columns |= {"x": [0.123456, np.nan, 1.5e9], "ok": [True, False, True]}
+    columns |= {"none": [None, "<= |c|", ""]}
+    frame = pd.DataFrame(columns)
     assert tables.latex(frame).strip() == ESCAPED.strip()
     text = tables.latex(
         pd.DataFrame({"a\nb": ["x\ty\x1b[31m\u202e", "{z} $5 \\frac{", "\\input{a}%"]})
@@ -320,13 +296,9 @@ def test_tables_are_written_as_csv_in_full_and_latex(frame, tmp_path):
 
 
 # --- figures
-
-
 @pytest.fixture
 def many():
-    """Two streams of data and a separable one, learners of both measures, and what no figure
-    shows.
-    """
+    """Two streams of data, a separable one, learners of both measures, and what no figure shows."""
     parts = []
     for seed in range(4):
         grow = 0.5 + 0.01 * seed + 0.3 * (1 - 1 / np.arange(1, 31))
@@ -369,10 +341,8 @@ def test_each_figure_shows_its_streams_and_learners(many):
 def test_failed_runs_are_not_drawn(many):
     many.loc[(many["seed"] == 1) & (many["learner"] == "listnet"), "failed_in"] = 31
     shown = perceptron.curves(many, DETAILS, "ndcg@10", separable=False)
-    assert shown.groupby("learner")["n"].unique().map(list).to_dict() == {
-        "listnet": [2],
-        "slam": [3],
-    }
+    result = shown.groupby("learner")["n"].unique().map(list).to_dict()
+    assert result == {"listnet": [2], "slam": [3]}
 
 
 def test_the_csv_is_what_is_drawn(many, tmp_path):
@@ -400,9 +370,7 @@ def test_the_csv_is_what_is_drawn(many, tmp_path):
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """A module with 25 learners of one's own that declare no look, and one that declares its
-    own.
-    """
+    """A module with 25 learners of one's own without a look, and one that declares its own."""
     text = "".join(f"class Learner{i}:\n    pass\n" for i in range(25))
     text += "class Seen:\n    looks = {'': ('pink', 'p', ':'), 'ap': ('#123456', '8', '-')}\n"
     (tmp_path / "learners_with_looks.py").write_text(text)
@@ -425,8 +393,6 @@ def test_there_are_looks_enough_and_a_learner_of_ones_own_looks_as_it_declares(o
 
 
 # --- from run files
-
-
 JOB = yaml.safe_load("""
 {study: toy, study_seed: 1, experiment: all, stream: letor, learner: random, kind: perceptron,
  stream_settings: {dataset: letor}, learner_settings: {kind: random}, source: text, rounds: 30,

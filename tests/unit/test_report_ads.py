@@ -30,26 +30,16 @@ READINGS = yaml.safe_load(
     undersampled: classifiers, standardise: true, select: 1.0, level: 0.95}"""
 )
 TITLES = {"digits": "Digits", "letter": "Letter", "bank": "Bank 1", "bank-low": "Bank, 0.1 %"}
-DETAILS = {
-    name: {
-        "kind": "ads",
-        "title": f"reading {name}",
-        "baseline": "forest",
-        "seeds": 3,
-        "tuning": "held-out",
-        "readings": READINGS,
-        "titles": {"streams": TITLES, "learners": {one: one.capitalize() for one in KINDS}},
-    }
-    for name in ("plain", "under", "campaigns")
-}
+OF_ADS = {"kind": "ads", "baseline": "forest", "seeds": 3, "tuning": "held-out"}
+OF_ADS |= {"readings": READINGS}
+OF_ADS |= {"titles": {"streams": TITLES, "learners": {one: one.capitalize() for one in KINDS}}}
+DETAILS = {name: OF_ADS | {"title": f"reading {name}"} for name in ("plain", "under", "campaigns")}
 # exact, lower / estimate
 BOUNDS = {"t": (False, 0.8), "betting": (True, 0.7), "clopper-pearson": (True, 0.75)}
 
 
 def policies(epsilon, learners):
-    """Each seed, learner and fit, with its CTR relative to the learner's; the held-out choice is
-    the refit on all.
-    """
+    """Each seed, learner and fit, with its CTR relative to the learner's; held-out is the refit."""
     for learner, seed in product(learners, SEEDS):
         grid = [(value, "part", 1.05 - 0.1 * (value == 1.0)) for value in GRID.get(learner, ())]
         for value, fitted_on, share in [*grid, (1.0 if grid else np.nan, "all", 1.0)]:
@@ -112,8 +102,6 @@ def by(table, *keys):
 
 
 # --- what each fit is worth
-
-
 def test_the_true_ctr_goes_before_what_the_test_log_says(campaign):
     fits = ads.ctrs(campaign)
     assert set(fits["of"]) == {"true"} and np.allclose(fits["shown"], 1.05 * fits["ctr"])
@@ -134,8 +122,6 @@ def test_controls_that_know_no_epsilon_stand_once(campaign):
 
 
 # --- tables
-
-
 def test_the_table_of_ads(classified):
     table = by(ads.ads_table(classified, DETAILS), "experiment", "stream", "learner")
     assert len(table) == 2 * 2 * len(KINDS)
@@ -191,8 +177,6 @@ def test_refused_seeds_have_no_ctr_and_are_counted(campaign):
 
 
 # --- logs
-
-
 def log(rows, actions, features=3, seed=0):
     random = np.random.default_rng(seed)
     action = np.arange(rows, dtype=np.int32) % actions
@@ -241,8 +225,6 @@ def test_table_5_2(tmp_path):
 
 
 # --- figures
-
-
 def test_points_of_figure_5_1(classified):
     frame = ads.deterministic(classified, DETAILS)
     assert len(frame) == 2 * 2 * len(KINDS) and set(frame["n"]) == {3}
@@ -292,8 +274,6 @@ def test_ctr_by_click_rate_is_relative_to_the_uniform_policy(campaign):
 
 
 # --- coverage
-
-
 @pytest.fixture(scope="module")
 def covered():
     settings = coverage.settings((500, 2_000), drifts=("falling",))

@@ -86,9 +86,8 @@ def test_the_table_of_games(frame):
     assert len(table) == 3 * 2 * 3
     one = table.loc[("g6", "fast", 100)]
     values = np.array([1, 2, 3]) * 36 * 10.0
-    assert one["regret"] == pytest.approx(values.mean()) and one["per_round"] == pytest.approx(
-        values.mean() / 100
-    )
+    assert one["regret"] == pytest.approx(values.mean())
+    assert one["per_round"] == pytest.approx(values.mean() / 100)
     low, high = stats.t.interval(0.95, 2, values.mean(), stats.sem(values))
     np.testing.assert_allclose(one[["regret_low", "regret_high"]].astype(float), [low, high])
     assert one["difference"] == pytest.approx((values - np.array([1, 2, 3]) * 36 * 100).mean())
@@ -144,13 +143,11 @@ def test_without_points_there_is_no_table_of_slopes(frame):
 
 def test_averages_are_of_the_longest_horizon(frame):
     shown = games.averages(frame, DETAILS, start=0.1).set_index(["stream", "learner", "round"])
-    assert set(shown.index.get_level_values("round")) == {100, 500, 1000} and set(
-        shown["horizon"]
-    ) == {1000}
+    assert set(shown.index.get_level_values("round")) == {100, 500, 1000}
+    assert set(shown["horizon"]) == {1000}
     assert shown.loc[("g3", "slow", 500), "mean"] == pytest.approx(2 * 9)
-    assert shown.loc[("g3", "slow", 500), "panel"] == "Three" and set(shown["reading"]) == {
-        "reading"
-    }
+    assert shown.loc[("g3", "slow", 500), "panel"] == "Three"
+    assert set(shown["reading"]) == {"reading"}
 
 
 def test_the_largest_slope_of_each_learner_is_observed_in_a_cell(frame):
@@ -162,11 +159,8 @@ def test_the_largest_slope_of_each_learner_is_observed_in_a_cell(frame):
         ["measure", "grades", "m", "k"]
     )
     assert len(seen) == 2 * 3
-    assert seen.loc[("auc", 2, 3, 2), ["slope", "learner", "stream"]].tolist() == [
-        pytest.approx(1.25),
-        "slow",
-        "g3h",
-    ]
+    result = seen.loc[("auc", 2, 3, 2), ["slope", "learner", "stream"]].tolist()
+    assert result == [pytest.approx(1.25), "slow", "g3h"]
     fast = seen.loc[("auc", 2, 3, 3)]
     assert fast[["slope", "learner", "horizon"]].tolist() == [pytest.approx(0.75), "fast", 1000]
     assert fast["regret"] == pytest.approx(2 * 9 * 1000**0.75)
@@ -186,10 +180,8 @@ def test_figures_are_drawn_of_their_frames(frame, tmp_path, name, along, count):
     making.make(shown, tmp_path / name, frame, DETAILS)
     held = pd.read_csv(tmp_path / f"{name}.csv")
     drawn = called(shown.draw)(making.frame_of(shown, frame, DETAILS))
-    assert (
-        len([axis for axis in drawn.axes if axis.get_visible() and axis.get_title(loc="left")])
-        == count
-    )
+    result = len([axis for axis in drawn.axes if axis.get_visible() and axis.get_title(loc="left")])
+    assert result == count
     for axis, (_, panel) in zip(drawn.axes, panels.split(held), strict=False):
         curves = {tuple(np.round(np.asarray(line.get_ydata(), float), 6)) for line in axis.lines}
         for _, rows in panel.groupby("learner"):
@@ -227,7 +219,6 @@ def test_times_are_drawn(tmp_path):
         SHOWN["figure-games-time"], tmp_path / "figure", *traces.read_rows([tmp_path / "e.parquet"])
     )
     held = pd.read_csv(tmp_path / "figure.csv")
-    assert held[["stream", "learner"]].drop_duplicates().shape[0] == 2 and sorted(
-        held["items"].unique()
-    ) == [3, 6, 12]
+    assert held[["stream", "learner"]].drop_duplicates().shape[0] == 2
+    assert sorted(held["items"].unique()) == [3, 6, 12]
     assert set(held["label"]) == {"Slow", "Fast"}

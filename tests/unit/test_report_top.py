@@ -30,7 +30,6 @@ from scant.study.plan import Plan, Runs
 from scant.study.settings import load
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
-
 ROUNDS = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000])
 LEARNERS = {  # id: kind, objective, k
     "squared": ("rtop", "squared", 1),
@@ -44,20 +43,14 @@ LEARNERS = {  # id: kind, objective, k
     "ideal": ("ideal", "", 0),
     "own": ("own:Learner", "", 0),
 }
+OF_TOP = yaml.safe_load("""
+{kind: top, tuning: held-out,
+ readings: {source: text, schedule: thesis, mismatch: 10, radius: 2.0, judge: null}}
+""")
+TITLES = {"streams": {"a": "A", "b": "B"}}
+TITLES |= {"learners": {one: one.capitalize() for one in LEARNERS}}
 DETAILS = {
-    name: {
-        "kind": "top",
-        "tuning": "held-out",
-        "title": f"reading {name}",
-        "readings": yaml.safe_load(
-            "{source: text, schedule: thesis, mismatch: 10, radius: 2.0, judge: null}"
-        ),
-        "titles": {
-            "streams": {"a": "A", "b": "B"},
-            "learners": {one: one.capitalize() for one in LEARNERS},
-        },
-    }
-    for name in ("top", "again")
+    name: OF_TOP | {"title": f"reading {name}", "titles": TITLES} for name in ("top", "again")
 }
 # What all runs have in common.
 ALIKE = yaml.safe_load(
@@ -73,34 +66,20 @@ STILL = dict.fromkeys(("mismatch", "gamma", "radius", "epsilon", "epsilon_decay"
 
 
 def trace(like, seed, final, setting="1", regret=0.0, **changes):
-    """A run at one rate: NDCG@10 grows to `final`, its ranking's 0.1 above; `regret` is above a
-    loss of 100 a round.
-    """
+    """A run at one rate: NDCG@10 grows to `final`, its ranking's 0.1 above."""
     kind, objective, k = LEARNERS[like]
     explores, descends = k > 0, objective != ""
     measured = final * ROUNDS / ROUNDS[-1]
-    columns = dict.fromkeys(("ndcg@10", "ndcg", "ap"), measured) | {
-        "learner": like,
-        "seed": seed,
-        "kind": kind,
-        "tuning_seed": seed >= 3,
-        "setting": setting,
-        "rate": float(setting) if setting != "none" else np.nan,
-        "round": ROUNDS,
-        "ranker_ndcg@10": measured + 0.1 * explores,
-        "surrogate_loss": 100.0 * ROUNDS + regret if descends else np.nan,
-        "updates": ROUNDS,
-        "explored": ROUNDS // 10 * explores,
-        "mismatched": ROUNDS // 20 * explores,
-        "clipped": seed,
-        "objective": objective,
-        "judge": objective,
-        "k": k,
-        "gamma": 0.1 * explores,
-        "gamma_decay": explores / 3,
-        "mismatch": 10.0 if explores else 1.0,
-        "way": way(kind, {"mismatch": 1, "objective": objective}),
-    }
+    columns = dict.fromkeys(("ndcg@10", "ndcg", "ap"), measured)
+    columns |= {"learner": like, "seed": seed, "kind": kind, "tuning_seed": seed >= 3}
+    columns |= {"setting": setting, "rate": float(setting) if setting != "none" else np.nan}
+    columns |= {"round": ROUNDS, "updates": ROUNDS, "clipped": seed, "k": k}
+    columns |= {"ranker_ndcg@10": measured + 0.1 * explores, "objective": objective}
+    columns |= {"surrogate_loss": 100.0 * ROUNDS + regret if descends else np.nan}
+    columns |= {"explored": ROUNDS // 10 * explores, "mismatched": ROUNDS // 20 * explores}
+    columns |= {"gamma": 0.1 * explores, "gamma_decay": explores / 3, "judge": objective}
+    columns |= {"mismatch": 10.0 if explores else 1.0}
+    columns |= {"way": way(kind, {"mismatch": 1, "objective": objective})}
     of_kind = DESCENDING if descends else STILL | {"sign": "", "iterate": ""}
     return pd.DataFrame(ALIKE | columns | of_kind | changes)
 
@@ -136,7 +115,6 @@ def frame():
 
 
 # --- the plan
-
 CONFIG = yaml.safe_load("""
 study: s
 streams:
@@ -197,10 +175,8 @@ def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
 
 def test_a_figure_or_table_reads_the_runs_of_its_experiments_and_for_regret_comparators():
     plan = planned()
-    assert {shown.name for _, shown in families.shown() if shown.reads == "regret"} == {
-        "regret",
-        "figure-top-regret",
-    }
+    result = {shown.name for _, shown in families.shown() if shown.reads == "regret"}
+    assert result == {"regret", "figure-top-regret"}
     for target in (*plan.figures.values(), *plan.tables.values()):
         if target.shown.reads in ("traces", "regret"):
             runs = [file for name in target.experiments for file in plan.run_files(name)]
@@ -216,8 +192,6 @@ def test_a_figure_or_table_reads_the_runs_of_its_experiments_and_for_regret_comp
 
 
 # --- the table top
-
-
 def test_the_table_has_means_and_intervals_of_both_rankings_at_the_chosen_rate(frame):
     table = top.top_table(frame, DETAILS)
     assert table["learner"].tolist() == list(FINALS)
@@ -282,8 +256,6 @@ def test_settings_are_those_played_and_empty_where_they_do_nothing():
 
 
 # --- the table regret
-
-
 def powers(*exponents, learner="squared", factor=3.0, **changes):
     """Runs whose regret is factor * t^exponent, one for each exponent."""
     regrets = [factor * ROUNDS**exponent for exponent in exponents]
@@ -403,13 +375,9 @@ def frame_of(name, study):
 
 
 # --- figures
-
-
 @pytest.fixture
 def study():
-    """Two experiments, two streams, every kind of learner; its comparators, of all seeds but the
-    first of `again`.
-    """
+    """Two experiments and streams, every learner; comparators of all seeds but one of `again`."""
     parts, there = [], []
     for experiment, stream in (("top", "a"), ("again", "b")):
         where = {"experiment": experiment, "stream": stream}
@@ -490,9 +458,8 @@ def test_points_against_k_are_the_rows(study):
     # others show their own ranking
     assert set(frame.loc[frame["ranking"] == "own", "kind"]) == {"rtop"}
     places = frame.dropna(subset="place").set_index("learner")["place"].to_dict()
-    assert " ".join(f"{one}:{k}" for one, k in places.items()) == (
-        "squared:1 squared-5:5 ranksvm:2 smooth:1 full:all"
-    )
+    result = " ".join(f"{one}:{k}" for one, k in places.items())
+    assert result == "squared:1 squared-5:5 ranksvm:2 smooth:1 full:all"
     for axis, panel in panels_of(frame, drawing.against_k):
         labels = [text.get_text() for text in axis.get_xticklabels()]
         assert labels == ["1", "2", "5", "all"]
@@ -534,9 +501,8 @@ def test_regrets_are_the_rows_with_slopes_beside(study):
     assert three(one, "slope") == pytest.approx((0.6, 0.6, 0.6))
     assert one["gap"] == 0.5
     for axis, panel in panels_of(frame, drawing.regrets):
-        assert [text.get_text() for text in axis.texts].count("0.60 [0.60, 0.60]") == assert_drawn(
-            axis, panel
-        )
+        result = [text.get_text() for text in axis.texts].count("0.60 [0.60, 0.60]")
+        assert result == assert_drawn(axis, panel)
         references = [one for one in lines(axis, marker=False) if one.get_linewidth() < 0.7]
         slopes = [
             np.diff(np.log(one.get_ydata()))[0] / np.diff(np.log(one.get_xdata()))[0]
@@ -599,8 +565,6 @@ def test_figures_of_nothing_are_refused_in_words(name, study, tmp_path):
 
 
 # --- looks
-
-
 def test_an_objective_has_one_colour_and_full_feedback_is_dashed(study):
     looks = style.looks(top.curves(study[0], DETAILS))
     assert len(set(looks.values())) == len(looks) == len(LEARNERS) - 1
@@ -622,10 +586,8 @@ def test_an_objective_has_one_colour_and_full_feedback_is_dashed(study):
 
 def test_one_title_is_one_look_and_two_learners_of_one_title_are_told_apart():
     def legend(*learners):
-        titles = {
-            "streams": {"a": "A", "b": "B"},
-            "learners": {one: "Title" for _, one, _ in learners},
-        }
+        titles = {"streams": {"a": "A", "b": "B"}}
+        titles |= {"learners": {one: "Title" for _, one, _ in learners}}
         runs = product(learners, range(2))
         parts = [
             trace(kind, seed, 0.5, learner=name, stream=stream)
@@ -657,8 +619,6 @@ def test_texts_beside_a_panel_do_not_touch(count, low):
 
 
 # --- from files
-
-
 def test_comparators_are_read_with_what_they_are_of(tmp_path):
     paths = []
     columns = ["seed", "round", "best", "gap", "norm", "at_zero"]

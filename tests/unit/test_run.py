@@ -27,8 +27,6 @@ MEASURED = list(MEASURES)
 
 
 # --- the order of queries
-
-
 @pytest.fixture(scope="module")
 def ten(packed):
     """Ten queries, of which 2 and 5 have no relevant document."""
@@ -94,8 +92,6 @@ def test_every_query_is_as_likely_to_be_drawn(ten):
 
 
 # --- what is kept
-
-
 @pytest.mark.parametrize("horizon", [1, 2, 9, 10, 11, 100, 1000, 31_531, 10**6])
 def test_a_grid_of_rounds_and_the_last_ten(horizon):
     rounds = kept_rounds(horizon)
@@ -111,8 +107,6 @@ def test_a_grid_of_rounds_and_the_last_ten(horizon):
 
 
 # --- the file
-
-
 @pytest.fixture
 def stream_path(tmp_path):
     """A separable stream, two queries of which have no relevant document."""
@@ -368,8 +362,6 @@ def test_further_measures_are_columns_after_the_others(draws, tmp_path, learner,
 
 
 # --- feedback at the top
-
-
 @pytest.mark.parametrize("source", ["text", "released-code"])
 @pytest.mark.parametrize(
     "learner",

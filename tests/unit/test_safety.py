@@ -1,6 +1,4 @@
-"""Data from outside are data: nothing of them is run, and none of them may ask for more than a
-limit allows.
-"""
+"""Data from outside are data: nothing is run, and nothing takes more than a limit allows."""
 
 import ast
 import json
@@ -29,7 +27,6 @@ FOLDERS = ("src", "rules", "workflow", "benchmarks", "examples")
 SOURCES = [path for folder in FOLDERS for path in ROOT.glob(f"{folder}/**/*.py")]
 
 # --- nothing is run
-
 # What can run what a file holds, or write where an archive says: functions by their last name, and
 # modules.
 UNSAFE = yaml.safe_load(
@@ -89,8 +86,6 @@ def test_pyarrow_unpickles_no_extension_types():
 
 
 # --- what is downloaded
-
-
 SCHEMA = ROOT / "workflow/schemas/datasets.schema.yaml"
 
 
@@ -112,8 +107,6 @@ def test_a_packages_file_is_inside_the_package(package):
 
 
 # --- settings
-
-
 def bomb(item: bytes) -> bytes:
     """Ten levels of ten aliases each: ten to the tenth items once they are written out."""
     levels = (item % (b + 1, b + 1, b",".join([b"*%c" % b] * 10)) for b in b"abcdefghij")
@@ -146,8 +139,6 @@ def test_aliases_in_measure_are_read(tmp_path):
 
 
 # --- text
-
-
 def test_exponents_may_begin_with_zeros(tmp_path):
     (tmp_path / "a.txt").write_text("1 qid:1 1:25e-00000001 2:1e+0000000000000000000000002\n")
     [block] = letor.read_letor(tmp_path / "a.txt", 2)
@@ -216,8 +207,6 @@ def test_labels_and_ids_may_have_any_number_of_digits(tmp_path):
 
 
 # --- parquet
-
-
 def test_actions_beyond_whole_numbers_are_text(tmp_path):
     columns = {"action": [np.inf, 1e300], "reward": [0, 1], "propensity": [0.5, 0.5], "x": [1, 2]}
     pq.write_table(pa.table(columns), tmp_path / "a")
@@ -239,11 +228,7 @@ LOG = {"features": pa.array([[1.0]], pa.list_(pa.float32(), 1)), "reward": [1.0]
 LOG |= {"action": pa.array([0], pa.int32()), "propensity": [1.0]}
 BEST = {name: [1.0] for name in ("best", "gap", "norm", "at_zero")}
 OURS = {  # columns, metadata, and what reads them
-    "log": (
-        LOG,
-        {"kind": logs.KIND, "actions": ["a"], "names": ["x"]},
-        logs.read,
-    ),
+    "log": (LOG, {"kind": logs.KIND, "actions": ["a"], "names": ["x"]}, logs.read),
     "ranking": (
         {"query": [1], "grade": pa.array([1], pa.int16()), "f1": ONE},
         {"task": "ranking"},
@@ -293,8 +278,6 @@ def test_a_column_that_is_there_twice(tmp_path, column):
 
 
 # --- streams, on which the compiled loops rely
-
-
 @pytest.fixture
 def made(tmp_path):
     """A stream of queries of 2, 3 and 4 documents: what forges it, its columns and metadata."""
@@ -339,14 +322,8 @@ def test_forged_offsets(made, offsets):
 
 def test_forged_sizes(made):
     forge, _, metadata = made
-    keys = (
-        "queries",
-        "documents",
-        "features",
-        "largest_query",
-        "largest_grade",
-        "without_relevant",
-    )
+    keys = ("queries", "documents", "features", "largest_query", "largest_grade")
+    keys += ("without_relevant",)
     for key, value in product(keys, (0, -1, 1 << 40, 2.5, "2", None, [2])):
         if metadata[key] != value:
             with pytest.raises(DataError):
@@ -385,8 +362,6 @@ def test_a_stream_has_features_that_are_finite_and_of_one_number(tmp_path):
 
 
 # --- campaigns
-
-
 def test_forged_campaigns(tmp_path, monkeypatch):
     path = tmp_path / "campaign.json"
     [made] = fuzz_seeds.seeds("campaign")
@@ -417,8 +392,6 @@ def test_forged_campaigns(tmp_path, monkeypatch):
 
 
 # --- somebody else's results
-
-
 OWN = """\
 study: s
 datasets:
@@ -437,9 +410,7 @@ claims: [claims.yaml]
 
 @pytest.mark.parametrize("command", LOOK)
 def test_a_command_that_only_looks_runs_no_code_of_a_study(tmp_path, monkeypatch, command):
-    """Whatever it says: modules that study and claims name, and that lie in the working folder, are
-    not imported.
-    """
+    """Modules that study and claims name, and that lie in the working folder, are not imported."""
     monkeypatch.chdir(tmp_path)
     Path("results/s/.x").mkdir(parents=True)
     Path("evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")

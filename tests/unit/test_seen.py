@@ -1,6 +1,4 @@
-"""Learners that descend on what they saw: settings, the streams that mislead them, and what tables
-say of them.
-"""
+"""Learners that descend on what they saw: settings, misleading streams, what tables say."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,7 +13,6 @@ from scant.rankers import drawings, frames_seen, top
 from scant.rankers.traces import way
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
-
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
 TITLES = {"streams": {"a": "A"}, "learners": {}}
 # The learners of a report: kind, loss, k, what is made of it, gamma, gamma_decay, which weights
@@ -48,8 +45,6 @@ def resolved(**settings):
 
 
 # --- settings
-
-
 def test_what_the_settings_amount_to():
     plain = resolved(surrogate="squared")
     assert (plain.k, plain.gamma, plain.floor, plain.decay) == (1, 0.0, 1.0, 0.5)
@@ -102,10 +97,8 @@ def test_no_bound_is_claimed():
 
 def test_what_is_made_of_what_was_seen_in_words():
     settings = {"objective": "squared", "mismatch": 1.0, "exploration": "slot"}
-    assert [way("seen", settings | {"floor": floor}) for floor in (1.0, 0.0)] == [
-        "as seen",
-        "control variate",
-    ]
+    result = [way("seen", settings | {"floor": floor}) for floor in (1.0, 0.0)]
+    assert result == ["as seen", "control variate"]
     pairs = settings | {"floor": 0.0, "objective": "logistic"}
     assert way("seen", pairs | {"exploration": "constant"}) == "unbiased"
     assert way("seen", pairs) == "unbiased but for unseen pairs"
@@ -115,8 +108,6 @@ def test_what_is_made_of_what_was_seen_in_words():
 
 
 # --- streams
-
-
 @pytest.mark.parametrize("cosine", [-1.0, 0.0, 0.6])
 def test_two_groups_have_the_angle_that_is_asked_for(cosine):
     queries, ranker = simulated.two_groups(np.random.default_rng(1), 400, 8, 6, 3, cosine)
@@ -131,9 +122,7 @@ def test_two_groups_have_the_angle_that_is_asked_for(cosine):
 
 
 def test_where_fair_documents_mislead_the_sum_over_all_says_the_opposite_of_those_on_top():
-    """The claim of the stream: by u the documents on top raise u; the gradient over every document
-    lowers it.
-    """
+    """The stream's claim: by u the documents on top raise u; over all, the gradient lowers it."""
     queries, _ = simulated.two_groups(np.random.default_rng(2))
     _, grades, x = next(queries)
     u = x[:3].mean(axis=0)
@@ -144,8 +133,6 @@ def test_where_fair_documents_mislead_the_sum_over_all_says_the_opposite_of_thos
 
 
 # --- reports
-
-
 def traces():
     rounds, parts = np.array([10, 100]), []
     common = {"experiment": "top", "stream": "a", "setting": "1.0", "rate": 1.0, "round": rounds}
@@ -172,16 +159,14 @@ def test_the_table_compares_each_with_the_unbiased_estimate_and_with_every_grade
     # of the first learner that sees all
     assert table.loc["seen-1", "to_full"] == pytest.approx(-0.1)
     assert table.loc["seen-1", "to_listnet"] == pytest.approx(-0.09)
-    assert np.isnan(table.loc["papers-1", "to_unbiased"]) and np.isnan(
-        table.loc["seen-2", "to_unbiased"]
-    )
+    assert np.isnan(table.loc["papers-1", "to_unbiased"])
+    assert np.isnan(table.loc["seen-2", "to_unbiased"])
     assert np.isnan(table.loc["papers-1-average", "to_full"])  # none of these ranks by its average
     assert table.loc["explored", "explored"] == pytest.approx(0.1)
     # after round 10, the last that is kept before the last tenth
     late = (100 * 0.6 - 10 * 0.3) / 90
-    assert table.loc["seen-1", ["own", "late", "own_late"]].tolist() == pytest.approx(
-        [0.6, late, 0.6]
-    )
+    result = table.loc["seen-1", ["own", "late", "own_late"]].tolist()
+    assert result == pytest.approx([0.6, late, 0.6])
     assert table.loc["listnet", "to_full"] != table.loc["listnet", "to_full"]
     assert table.loc["random", ["k", "loss"]].isna().all()
 

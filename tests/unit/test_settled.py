@@ -1,6 +1,4 @@
-"""The settled study: what planning decided is what jobs read, whole or not at all; and the digests
-that redo jobs.
-"""
+"""The settled study: jobs read what planning decided, whole or not at all; digests."""
 
 import json
 import re
@@ -60,8 +58,6 @@ def folder(tmp_path, monkeypatch):
 
 
 # --- what jobs read
-
-
 @pytest.mark.parametrize("path", ["config/config.yaml", "config/studies/tiny.yaml"])
 def test_jobs_read_what_was_planned(path):
     given = read_yaml(of_project(path))
@@ -69,18 +65,13 @@ def test_jobs_read_what_was_planned(path):
     claims = settings.claims(*settings.claims_files(plan.study))
     settled.save(SETTLED, settled.content(given, plan, claims))
     made = settled.read(SETTLED)
-    assert (made.given, made.study, made.claims, made.draws) == (
-        given,
-        plan.study,
-        claims,
-        plan.draws,
-    )
+    result = (made.given, made.study, made.claims, made.draws)
+    assert result == (given, plan.study, claims, plan.draws)
     assert made.datasets == plan.datasets and made.plan.made == plan.made
     for name in plan.jobs:
         alone = made.plan_of(name)  # though others draw what it reads
-        assert alone.jobs == {name: plan.jobs[name]} and alone.comparators == {
-            name: plan.comparators[name]
-        }
+        assert alone.jobs == {name: plan.jobs[name]}
+        assert alone.comparators == {name: plan.comparators[name]}
     assert all(
         made.code_of(job) == code.digest(*plan.modules(*ids(job))) for job in plan.runs.values()
     )
@@ -94,10 +85,8 @@ def refused(capsys):
     """Check that a job refuses the settled study in one line that says what to do."""
     assert main(command("show", "tables_theory")) == 1
     said = capsys.readouterr().err
-    assert (
-        said.startswith(f"scant: {SETTLED}: is no settled study, or was changed (")
-        and said.count("\n") == 1
-    )
+    assert said.startswith(f"scant: {SETTLED}: is no settled study, or was changed (")
+    assert said.count("\n") == 1
     assert "Only the workflow writes such a file: snakemake" in said
 
 
@@ -143,8 +132,6 @@ def test_a_study_that_is_being_played_is_not_settled_anew():
 
 
 # --- what redoes a job
-
-
 def digests(config) -> dict[str, str]:
     """The digests of all jobs of a study, by their rule and ids."""
     made = settle(config)
@@ -211,6 +198,5 @@ def test_a_setting_redoes_the_jobs_that_depend_on_it_and_no_other(keys, value, r
     entry = reduce(getitem, keys[:-1], given)
     entry[keys[-1]] = value
     after = digests(given)
-    assert {name for name in before if after.get(name) != before[name]} == {
-        name for name in before if re.fullmatch(redone, name)
-    }
+    result = {name for name in before if after.get(name) != before[name]}
+    assert result == {name for name in before if re.fullmatch(redone, name)}

@@ -29,19 +29,8 @@ KNOWN = yaml.safe_load(
     control_high: -0.4, premise: "", agreeing: 7.0, agreeing_least: 0.47,
     tipping: 0.25, worst: 0.05, mark: "", by_cell: "", named: ""}"""
 )  # fmt: skip
-STEERED = (
-    "id",
-    "family",
-    "source",
-    "words",
-    "chosen",
-    "quantity",
-    "test",
-    "matters",
-    "figure",
-    "data",
-    "statement",
-)
+STEERED = ("id", "family", "source", "words", "chosen", "quantity", "test", "matters", "figure")
+STEERED += ("data", "statement")
 NOTHING = dict.fromkeys(("estimate", "low", "high"), np.nan) | {
     "n": 0,
     "readings_total": 0,
@@ -101,9 +90,8 @@ def test_claims_are_shown_by_kind_and_family_with_what_they_came_to(folder):
     assert "  ? top-b: undecided; 0.1 [-0.1, 0.3], n = 8; 30 seeds or more would decide it" in lines
     assert f"  {page.ABSENT} ads-c" in lines and "      It earns. missing here: logs" in lines
     heads = [line for line in lines if line.startswith(("Reproductions", "Extensions", "Theorem"))]
-    assert heads == ["Reproductions, top", "Reproductions, ads", "Theorem checks, top"] and lines[
-        -1
-    ].endswith("top")
+    assert heads == ["Reproductions, top", "Reproductions, ads", "Theorem checks, top"]
+    assert lines[-1].endswith("top")
     assert max(map(len, lines[:3])) < 100
 
 
@@ -112,9 +100,8 @@ def test_claims_are_chosen(folder):
     assert "top-b" in text and "top-a:" not in text and "ads-c" not in text
     assert "top-a:" in show(folder, row="theorem") and "top-b" not in show(folder, row="theorem")
     brief = show(folder, brief=True)
-    assert (
-        brief.split() == " ".join(page.sentences(ROWS)).split() and "is 50 % of the bounds" in brief
-    )
+    assert brief.split() == " ".join(page.sentences(ROWS)).split()
+    assert "is 50 % of the bounds" in brief
 
 
 def test_cells_follow_their_claim(folder):
@@ -134,24 +121,20 @@ def test_a_claim_is_shown_whole(folder):
     told = dict(line[2:].split("  ", 1) for line in text.split("\n\n")[1].splitlines())
     told = {name: fact.strip() for name, fact in told.items()}
     assert told["source"] == 'thesis, 3.2: "it learns"' and told["chosen"] == "Ten rounds."
-    assert told["quantity"] == "difference in NDCG@10; claimed: above 0.1" and told["test"] == (
-        "t, n = 8"
-    )
+    assert told["quantity"] == "difference in NDCG@10; claimed: above 0.1"
+    assert told["test"] == ("t, n = 8")
     assert told["supposes"] == "seeds near normal; it is so whatever seeds are like"
     assert told["seeds"] == "7 of 8 seeds, in at least 47 % of all" and told["worst seed"] == "0.05"
-    assert told["overturned"].startswith("one seed in 4 at the far end") and told[
-        "by cell"
-    ].endswith("on letter")
-    assert told["cells"] == "holds in 1 of 2 cells, fails in 1" and told["tightness"].endswith(
-        "to 50 %"
-    )
+    assert told["overturned"].startswith("one seed in 4 at the far end")
+    assert told["by cell"].endswith("on letter")
+    assert told["cells"] == "holds in 1 of 2 cells, fails in 1"
+    assert told["tightness"].endswith("to 50 %")
     first, second = (text.index(f"tuning {tuning}") for tuning in ("held-out", "paper"))
     assert text.index("letter") < second and first < second and text.index("0.7 [") > second
     assert "which the verdict is under" in text[first:second] and "which" not in text[second:]
     untested = show(folder, claim="ads-c")
-    assert (
-        "missing here: logs" in untested and "estimate" not in untested and "cells" not in untested
-    )
+    assert "missing here: logs" in untested and "estimate" not in untested
+    assert "cells" not in untested
 
 
 def test_a_table_is_shown(folder):
@@ -179,9 +162,8 @@ def test_what_is_not_there_is_said(folder, tmp_path, capsys):
     ):  # fmt: skip
         with pytest.raises(DataError, match=message):
             show(place, *table)
-    assert (
-        main(["show", str(tmp_path / "none")]) == 1 and "Run the study" in capsys.readouterr().err
-    )
+    assert main(["show", str(tmp_path / "none")]) == 1
+    assert "Run the study" in capsys.readouterr().err
 
 
 TRACES = pa.table(
@@ -264,8 +246,6 @@ def test_the_command_prints(folder, capsys):
 
 
 # --- what the page says besides
-
-
 def facts_of(config, folder, study_file=""):
     plan = Plan(*settings.load(config))
     return about.facts(
@@ -282,10 +262,8 @@ def test_the_facts_of_the_default_study(tmp_path):
     assert all(len(text) > 40 and "\n" not in text for text in facts["captions"].values())
     sets = {row["data set"]: row for row in facts["datasets"]}
     assert sets.keys() == {"digits", "example-logs"} and len(sets["digits"]["SHA-256"]) == 64
-    assert (
-        facts["environment"]["numpy"] == np.__version__
-        and "not installed" not in facts["environment"].values()
-    )
+    assert facts["environment"]["numpy"] == np.__version__
+    assert "not installed" not in facts["environment"].values()
     assert facts["timings"] == []
     citation = facts["citation"]
     assert citation.startswith("@software{scant,") and citation.count("{") == citation.count("}")
@@ -294,9 +272,8 @@ def test_the_facts_of_the_default_study(tmp_path):
     assert all("--configfile" not in command for command in facts["commands"].values())
     assert str(tmp_path) in facts["commands"]["Claims and tables in the terminal"]
     other = facts_of(config, tmp_path, "config/studies/real.yaml")["commands"]
-    assert (
-        sum("--configfile config/studies/real.yaml" in command for command in other.values()) == 3
-    )
+    result = sum("--configfile config/studies/real.yaml" in command for command in other.values())
+    assert result == 3
 
 
 def test_parts_that_a_study_reads_are_its_data_sets(tmp_path):

@@ -1,6 +1,4 @@
-"""What families declare of their figures, tables and looks: it is there, it is told apart, and it
-is said in words.
-"""
+"""What families declare of figures, tables and looks: there, told apart, said in words."""
 
 import re
 from itertools import combinations
@@ -29,8 +27,6 @@ every_shown = pytest.mark.parametrize("shown", SHOWN.values(), ids=lambda shown:
 
 
 # --- figures and tables
-
-
 def test_no_two_headings_are_the_same():
     headings = [shown.heading for shown in SHOWN.values() if shown.heading]
     assert len({*headings}) == len(headings)
@@ -42,9 +38,8 @@ def test_headings_name_no_paper_that_the_study_does_not_judge():
         for name, heading in about.headings({"thesis"}).items()
         if re.search("thesis|paper|AISTATS", heading)
     ]
-    assert len(named) > 10 and not re.search(
-        "thesis|paper|AISTATS", " ".join(about.headings().values())
-    )
+    assert len(named) > 10
+    assert not re.search("thesis|paper|AISTATS", " ".join(about.headings().values()))
 
 
 @every_shown
@@ -77,8 +72,6 @@ def test_curves_are_of_measures_that_are_recorded():
 
 
 # --- files that are made of declarations
-
-
 def test_the_schema_is_what_families_declare():
     assert (ROOT / generated.SCHEMA).read_text(encoding="utf-8") == generated.text(), (
         "run `scant schema`"
@@ -86,8 +79,6 @@ def test_the_schema_is_what_families_declare():
 
 
 # --- looks
-
-
 @every_family
 def test_every_learner_has_a_look_and_no_two_have_the_same(family):
     for kind, learner in family.learners.items():

@@ -84,9 +84,7 @@ def test_noise_is_noise():
 
 
 def classes(rows=40, number=3):
-    """Rows whose first feature is the class and whose second is the row's own; the third is
-    constant.
-    """
+    """Rows whose first feature is the class, the second the row's own, the third constant."""
     labels = np.arange(rows * number) % number
     return np.c_[labels * 10.0, np.arange(len(labels)), np.ones(len(labels))], labels
 
@@ -186,8 +184,6 @@ def test_indistinguishable_distributions_have_equal_means_and_differ_in_what_is_
 
 
 # --- a function of one's own
-
-
 def drawn_by(monkeypatch, returned):
     """The queries and the ranker that a function of one's own returns, as they are checked."""
     monkeypatch.setattr(simulated, "own", lambda *_: lambda random, size: returned)
@@ -220,10 +216,7 @@ def test_what_is_no_queries_and_ranker_is_refused(monkeypatch, returned):
         ((0, [np.nan, 1], [[1], [2]]), "nan is not a whole number"),
         ((0, [-1, 1], [[1], [2]]), "-1 is negative"),
         ((0, ["1", "0"], [[1], [2]]), "numbers are expected"),
-        (
-            (0, [1, 0], [[1e39], [2]]),
-            "a feature of query 1 is not finite in single precision: 1e+39",
-        ),
+        ((0, [1, 0], [[1e39], [2]]), "of query 1 is not finite in single precision: 1e+39"),
         ((0, [1, 0], [[1j], [2]]), "has the type complex128"),
         ((0, [1, 0], [1, 2]), "features of shape (2,)"),
         ((0, [1], [[1], [2]]), "grades of shape (1,) and features of shape (2, 1)"),

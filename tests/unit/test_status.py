@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
+import yaml
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from scant.cli import main
@@ -71,23 +72,15 @@ FIGURE = failed(4, "figure/f", "results/s/figures/f.svg")
 def test_a_run_that_was_killed(root):
     wrote(root, *TWO)
     found = status(root / "results/s", root)
-    assert (found.state, found.done, found.planned) == ("interrupted", 2, 5) and math.isnan(
-        found.left
-    )
+    assert (found.state, found.done, found.planned) == ("interrupted", 2, 5)
+    assert math.isnan(found.left)
     rules = {row["rule"]: row for row in found.rules}
-    assert rules["run"] == {
-        "rule": "run",
-        "to do": 2,
-        "jobs": 2,
-        "seconds": 5.0,
-        "longest": 3.0,
-        "memory": 100,
-    }
+    assert rules["run"] == yaml.safe_load(
+        "{rule: run, to do: 2, jobs: 2, seconds: 5.0, longest: 3.0, memory: 100}"
+    )
     assert rules["figure"]["to do"] == 1
-    assert [(row["learner"], row["jobs"], row["memory"]) for row in found.learners] == [
-        ("squared", 1, 0),
-        ("kl", 1, 100),
-    ]
+    result = [(row["learner"], row["jobs"], row["memory"]) for row in found.learners]
+    assert result == [("squared", 1, 0), ("kl", 1, 100)]
     with open(root / ".snakemake/scant/s.jsonl", "a") as file:
         file.write('{"event": "job_in')  # killed while it wrote
     assert describe(status(root / "results/s", root)) == describe(found)
@@ -95,21 +88,15 @@ def test_a_run_that_was_killed(root):
 
 def test_jobs_that_play_several_learners_are_no_learners(root):
     game = {"rule_name": "run", "s": 2.0, "max_rss": 1.0, "wildcards": {"run": "e/game/seed-0"}}
-    weights = {
-        "rule_name": "best_weights",
-        "s": 1.0,
-        "max_rss": 1.0,
-        "wildcards": {"run": "e/x/kl/seed-0"},
-    }
+    weights = yaml.safe_load(
+        "{rule_name: best_weights, s: 1.0, max_rss: 1.0, wildcards: {run: e/x/kl/seed-0}}"
+    )
     (root / "results/s/benchmarks/run/c.jsonl").write_text(
         f"{json.dumps(game)}\n{json.dumps(weights)}\n"
     )
     found = status(root / "results/s", root)
-    assert {row["rule"]: row["jobs"] for row in found.rules} == {
-        "run": 3,
-        "figure": 1,
-        "best_weights": 1,
-    }
+    result = {row["rule"]: row["jobs"] for row in found.rules}
+    assert result == {"run": 3, "figure": 1, "best_weights": 1}
     assert [(row["learner"], row["jobs"]) for row in found.learners] == [("squared", 1), ("kl", 1)]
 
 
@@ -132,18 +119,15 @@ def test_failed_jobs_are_told_with_their_logs_and_how_to_repeat_them(root):
     found = status(root / "results/s", root)
     assert found.state == "failed"
     run, figure = found.failed
-    assert run.log == "results/s/logs/run/e/x/l/seed-0.log" and run.lines == [
-        f"line {i}" for i in range(4, 9)
-    ]
+    assert run.log == "results/s/logs/run/e/x/l/seed-0.log"
+    assert run.lines == [f"line {i}" for i in range(4, 9)]
     assert run.repeat == (
         "snakemake results/s/runs/e/x/l/seed-0.parquet --cores 1 --configfile s.yaml"
     )
     assert figure.repeat.startswith("snakemake results/s/figures/f.svg") and figure.lines == []
     text = describe(found)
-    assert (
-        "Failed, results/s/logs/run/e/x/l/seed-0.log:\n  line 4\n" in text
-        and f"Again: {run.repeat}" in text
-    )
+    assert "Failed, results/s/logs/run/e/x/l/seed-0.log:\n  line 4\n" in text
+    assert f"Again: {run.repeat}" in text
     assert (
         text.index("line 8")
         < text.index("without a word in their logs")
@@ -175,22 +159,16 @@ def test_the_record_is_of_the_latest_run_that_had_jobs_to_do(tmp_path):
     path = tmp_path / "s.jsonl"
     for job in (1, 2):
         handler = events.Events(path)
-        for record in (
-            said(LogEvent.WORKFLOW_STARTED),
-            said(LogEvent.RUN_INFO, stats={"total": 1}),
-            said(),
-            said(LogEvent.JOB_INFO, jobid=job, rule_name="run", input=object()),
-            said(LogEvent.JOB_FINISHED, job_id=job),
-        ):
+        records = (said(LogEvent.WORKFLOW_STARTED), said(LogEvent.RUN_INFO, stats={"total": 1}))
+        records += (said(), said(LogEvent.JOB_INFO, jobid=job, rule_name="run", input=object()))
+        records += (said(LogEvent.JOB_FINISHED, job_id=job),)
+        for record in records:
             handler.handle(record)
         killed = events.read(path)
         handler.close()
     assert [event["event"] for event in killed] == ["run_info", "job_info", "job_finished"]
-    assert (
-        events.read(path)[:-1] == killed
-        and killed[-1]["job_id"] == 2
-        and events.read(path)[-1]["event"] == "ended"
-    )
+    assert events.read(path)[:-1] == killed and killed[-1]["job_id"] == 2
+    assert events.read(path)[-1]["event"] == "ended"
     before = path.read_text()
     handler = events.Events(path)
     handler.handle(said(LogEvent.WORKFLOW_STARTED))  # nothing to be done
@@ -214,10 +192,8 @@ def test_a_benchmark_that_was_cut_short_is_left_out(root):
     path = root / "results/s/benchmarks/run/a.jsonl"
     right, cut = status(root / "results/s", root), path.read_text()[:-20]
     path.write_text(f"{path.read_text()}{cut}\n")
-    assert (
-        statuses.describe(status(root / "results/s", root)).splitlines()[2:]
-        == describe(right).splitlines()[2:]
-    )
+    result = statuses.describe(status(root / "results/s", root)).splitlines()[2:]
+    assert result == describe(right).splitlines()[2:]
     (root / "results/s/benchmarks/run/.a.jsonl.x.jsonl").write_text(path.read_text())
     assert status(root / "results/s", root).rules == right.rules
 
@@ -227,24 +203,16 @@ def test_snakemake_at_work_is_seen(tmp_path):
     assert not statuses._alive(Path.cwd() / "nowhere")
 
 
-NO_EVENTS = (
-    "5",
-    "null",
-    "[]",
-    "{}",
-    "[" * 100_000,
-    "\udcff",
-    '{"event": "run_info"}',
-    '{"event": ["run_info"], "time": 1}',
-    '{"event": "run_info", "time": "x", "stats": {}}',
-    '{"event": "run_info", "time": 1, "stats": {"run": "x"}}',
-    '{"event": "job_info", "time": 1, "jobid": [], "rule_name": "run"}',
-    '{"event": "other", "time": 1}',
-    '{"event": "job_info", "time": 1, "jobid": 9, "rule_name": null}',
-    '{"event": "job_finished", "time": 1, "job_id": 9}',
-    '{"event": "job_error", "time": 1, "jobid": 1, "output": null, "log": []}',
-    '{"event": "job_error", "time": 1, "jobid": 1, "output": [5], "log": []}',
-)
+NO_EVENTS = ("5", "null", "[]", "{}", "[" * 100_000, "\udcff", '{"event": "run_info"}')
+NO_EVENTS += ('{"event": ["run_info"], "time": 1}',)
+NO_EVENTS += ('{"event": "run_info", "time": "x", "stats": {}}',)
+NO_EVENTS += ('{"event": "run_info", "time": 1, "stats": {"run": "x"}}',)
+NO_EVENTS += ('{"event": "job_info", "time": 1, "jobid": [], "rule_name": "run"}',)
+NO_EVENTS += ('{"event": "other", "time": 1}',)
+NO_EVENTS += ('{"event": "job_info", "time": 1, "jobid": 9, "rule_name": null}',)
+NO_EVENTS += ('{"event": "job_finished", "time": 1, "job_id": 9}',)
+NO_EVENTS += ('{"event": "job_error", "time": 1, "jobid": 1, "output": null, "log": []}',)
+NO_EVENTS += ('{"event": "job_error", "time": 1, "jobid": 1, "output": [5], "log": []}',)
 
 
 @pytest.mark.parametrize("line", NO_EVENTS, ids=range(len(NO_EVENTS)))
@@ -254,11 +222,8 @@ def test_a_record_with_a_line_that_is_no_event_is_refused(root, capsys, monkeypa
     record = root / ".snakemake/scant/s.jsonl"
     lines = record.read_bytes().splitlines()
     for number in (1, 3):
-        damaged = [
-            *lines[: number - 1],
-            line.encode(errors="surrogateescape"),
-            *lines[number - 1 :],
-        ]
+        damaged = [*lines[: number - 1], line.encode(errors="surrogateescape")]
+        damaged += [*lines[number - 1 :]]
         record.write_bytes(b"\n".join(damaged) + b"\n")
         assert main(["status", "results/s"]) == 1
         said = (

@@ -1,10 +1,9 @@
-"""Steps that need no rate: their bounds, how they are planned, and how they are shown beside
-rates.
-"""
+"""Steps that need no rate: bounds, how they are planned, and shown beside rates."""
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from toys import SHOWN
@@ -28,8 +27,6 @@ READINGS = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0
 
 
 # --- bounds
-
-
 @given(GRADIENTS, st.sampled_from([0.1, 1.0, 30.0]))
 def test_adagrads_bound_holds_for_all_gradients(gradients, radius):
     steps = AdaGrad(2, radius)
@@ -47,18 +44,15 @@ def test_coin_bettings_bound_holds_for_all_gradients_below_a_known_norm(gradient
 
 
 def test_the_bound_of_coin_betting_is_the_wealth_of_heads_alone():
-    """After T heads the wealth is F(T) exactly, so that the bound is met by the weights for which x
-    = T is best.
-    """
+    """After T heads the wealth is F(T): weights for which x = T is best meet the bound."""
     steps, rounds = CoinBetting(1, 1.0, largest=1.0), 20
     weights = np.zeros(1)
     for _ in range(rounds):
         steps.take(weights, np.array([-1.0]))
     wealth = 1 + steps.reward
     norm = 4 * wealth  # so large that x ||u|| - F(x) grows up to x = T
-    assert bounds.coin_regret(norm, rounds, 1.0) == pytest.approx(
-        1 + rounds * norm - wealth, rel=1e-6
-    )
+    result = bounds.coin_regret(norm, rounds, 1.0)
+    assert result == pytest.approx(1 + rounds * norm - wealth, rel=1e-06)
     # against 0 no more than the first wealth is lost
     assert bounds.coin_regret(0.0, rounds, 1.0) <= 1
 
@@ -119,14 +113,9 @@ def test_no_bound_is_stated_where_none_is_proved():
 
 
 # --- planning
-
-
 def study(learner, **experiment):
     experiment = {"streams": ["s"], "learners": ["l"], "seeds": 2, "tuning_seeds": 1} | experiment
-    return {
-        "study": "t",
-        "claims": None,
-        "streams": {"s": {"generator": "linear"}},
+    return {"study": "t", "claims": None, "streams": {"s": {"generator": "linear"}}} | {
         "learners": {"l": learner},
         "experiments": {"e": experiment},
     }
@@ -145,72 +134,27 @@ def test_steps_that_need_no_rate_need_no_tuning_seeds(kind):
 
 @pytest.mark.parametrize(
     ("learner", "experiment", "message"),
-    [
-        (
-            {"kind": "slam", "steps": "dog", "rates": [0.1, 1.0]},
-            {},
-            "learners.l: steps 'dog' need no rate.*rates",
-        ),
-        (
-            {"kind": "slam", "steps": "dog", "decay": 0.5},
-            {},
-            "learners.l: steps 'dog' need no rate.*decay",
-        ),
-        (
-            {"kind": "listnet", "steps": "coin", "rates": ["theory"]},
-            {"kind": "top"},
-            "need no rate",
-        ),
-        ({"kind": "slam", "steps": "doog"}, {}, "dog"),
-        ({"kind": "binary-perceptron", "steps": "dog"}, {}, "steps"),
-        (
-            {"kind": "slam", "steps": "dog"},
-            {"source": "released-code"},
-            "steps of the learner 'l' does nothing under",
-        ),
-        (
-            {"kind": "rtop", "surrogate": "kl", "exploration": 0.1, "gamma": 0.1},
-            {"kind": "top"},
-            "learners.l: gamma does nothing unless exploration",
-        ),
-        (
-            {"kind": "rtop", "surrogate": "kl", "exploration": "clever"},
-            {"kind": "top"},
-            "exploration.*clever",
-        ),
-        ({"kind": "rtop", "surrogate": "kl", "exploration": 0}, {"kind": "top"}, "exploration"),
-        (
-            {"kind": "rtop", "surrogate": "kl", "gamma": 0.6},
-            {"kind": "top"},
-            "gamma is 0.6.*at most 1/2",
-        ),
-        (
-            {"kind": "rtop", "surrogate": "ranksvm", "exploration": "slot"},
-            {"kind": "top"},
-            "leaves pairs unseen",
-        ),
-        ({"kind": "ogd", "surrogate": "kl", "exploration": 0.1}, {"kind": "top"}, "exploration"),
-        (
-            {"kind": "ogd", "surrogate": "kl", "centre": True},
-            {"kind": "top"},
-            "centre does nothing",
-        ),
-        (
-            {"kind": "ogd", "surrogate": "squared", "centre": True},
-            {"kind": "top", "regret": True},
-            "as they are",
-        ),
-        (
-            {"kind": "rtop", "surrogate": "kl", "exploration": [0.1, 0.2], "steps": "dog"},
-            {"kind": "top"},
-            "which these steps have none of",
-        ),
-        (
-            {"kind": "rtop", "surrogate": "kl", "exploration": [0.1, 0.2], "rates": ["theory"]},
-            {"kind": "top"},
-            "no regret bound",
-        ),
-    ],
+    yaml.safe_load("""
+- [{kind: slam, steps: dog, rates: [0.1, 1.0]}, {}, 'learners.l: steps ''dog'' need no rate.*rates']
+- [{kind: slam, steps: dog, decay: 0.5}, {}, 'learners.l: steps ''dog'' need no rate.*decay']
+- [{kind: listnet, steps: coin, rates: [theory]}, {kind: top}, need no rate]
+- [{kind: slam, steps: doog}, {}, dog]
+- [{kind: binary-perceptron, steps: dog}, {}, steps]
+- [{kind: slam, steps: dog}, {source: released-code}, steps of the learner 'l' does nothing under]
+- [{kind: rtop, surrogate: kl, exploration: 0.1, gamma: 0.1}, {kind: top},
+   'learners.l: gamma does nothing unless exploration']
+- [{kind: rtop, surrogate: kl, exploration: clever}, {kind: top}, exploration.*clever]
+- [{kind: rtop, surrogate: kl, exploration: 0}, {kind: top}, exploration]
+- [{kind: rtop, surrogate: kl, gamma: 0.6}, {kind: top}, gamma is 0.6.*at most 1/2]
+- [{kind: rtop, surrogate: ranksvm, exploration: slot}, {kind: top}, leaves pairs unseen]
+- [{kind: ogd, surrogate: kl, exploration: 0.1}, {kind: top}, exploration]
+- [{kind: ogd, surrogate: kl, centre: true}, {kind: top}, centre does nothing]
+- [{kind: ogd, surrogate: squared, centre: true}, {kind: top, regret: true}, as they are]
+- [{kind: rtop, surrogate: kl, exploration: [0.1, 0.2], steps: dog}, {kind: top},
+   which these steps have none of]
+- [{kind: rtop, surrogate: kl, exploration: [0.1, 0.2], rates: [theory]}, {kind: top},
+   no regret bound]
+"""),
 )
 def test_bad_settings_are_refused_at_planning(learner, experiment, message):
     with pytest.raises(SettingError, match=message):
@@ -222,58 +166,23 @@ def test_a_claim_that_names_no_steps_is_about_none():
         "plain": {"kind": "slam"}
     }
     whole = {"learners": learners}
-    assert [chosen(whole, "learners", name, {"kind": "slam"}) for name in learners] == [
-        True,
-        False,
-        True,
-    ]
-    assert [chosen(whole, "learners", name, {"steps": "dog"}) for name in learners] == [
-        False,
-        True,
-        False,
-    ]
+    result = [chosen(whole, "learners", name, {"kind": "slam"}) for name in learners]
+    assert result == [True, False, True]
+    result = [chosen(whole, "learners", name, {"steps": "dog"}) for name in learners]
+    assert result == [False, True, False]
 
 
 # --- frames
-
-
 def traced(learner, seed, values, steps="schedule", tuning=False, **more) -> list[dict]:
     """The final rows of a learner's run at each of its rates; "none" for steps that need none."""
+    alike = yaml.safe_load("""
+    {experiment: e, stream: s, rate: 0.1, round: 100, failed_in: 0, explored: 5, kind: slam,
+     own_measure: ndcg@10, objective: '', k: 0, exploration: '', way: '', gamma: .nan,
+     iterate: last, loss: 1.0, surrogate_loss: 1.0}
+    """) | {"learner": learner, "seed": seed, "tuning_seed": tuning, "steps": steps}
+    measures = ("ndcg", "ndcg@10", "ap", "ranker_ndcg@10")
     return [
-        {
-            "experiment": "e",
-            "stream": "s",
-            "learner": learner,
-            "seed": seed,
-            "setting": setting,
-            "tuning_seed": tuning,
-        }
-        | {
-            "rate": 0.1,
-            "round": 100,
-            "failed_in": 0,
-            "explored": 5,
-            "kind": "slam",
-            "own_measure": "ndcg@10",
-        }
-        | {
-            "objective": "",
-            "k": 0,
-            "steps": steps,
-            "exploration": "",
-            "way": "",
-            "gamma": np.nan,
-            "iterate": "last",
-        }
-        | {
-            "ndcg": value,
-            "ndcg@10": value,
-            "ap": value,
-            "ranker_ndcg@10": value,
-            "loss": 1.0,
-            "surrogate_loss": 1.0,
-        }
-        | more
+        alike | {"setting": setting} | dict.fromkeys(measures, value) | more
         for setting, value in values.items()
     ]
 
@@ -283,9 +192,7 @@ DETAILS = {"e": {"title": "text", "titles": {"streams": {"s": "S"}, "learners": 
 
 @pytest.fixture
 def both():
-    """Traces of SLAM, whose rate 1 is best on seeds set aside and 0.1 on the reported ones, and
-    their details.
-    """
+    """Traces of SLAM: rate 1 is best on seeds set aside, 0.1 on those reported; their details."""
     rows = []
     for seed, (low, high) in enumerate([(0.5, 0.3), (0.4, 0.4), (0.6, 0.5)]):
         rows += traced("slam", seed, {"0.1": low, "1.0": high, "theory": 0.2})

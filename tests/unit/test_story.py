@@ -197,13 +197,10 @@ def test_without_claims_the_best_learners_are_told():
 
 def test_without_answers_claims_are_counted_and_those_that_fail_are_named():
     asked = Question("theorems", "Which fail?", ("*",), row="theorem")
-    claims = [
-        claim(row="theorem", tightness=20.0, named="a remark after Theorem 5", test="exact"),
-        claim(),
-        claim("holds", row="theorem", tightness=0.02),
-        claim("holds", row="theorem", tightness=0.5, test="exact"),
-        claim("undecided", row="theorem"),
-    ]
+    claims = [claim(row="theorem", tightness=20.0, named="a remark after Theorem 5", test="exact")]
+    claims += [claim(), claim("holds", row="theorem", tightness=0.02)]
+    claims += [claim("holds", row="theorem", tightness=0.5, test="exact")]
+    claims += [claim("undecided", row="theorem")]
     (told,) = story.story([asked], claims, {}, {})
     (sentence,) = told["sentences"]
     assert told["finding"] == "1 of 4 theorem checks fails as printed"
@@ -286,9 +283,7 @@ SAID_OF = {
 
 
 def test_an_answer_says_what_its_claim_tests_in_either_direction(stated):
-    """Its verbs are those of the row's direction, and it names the margin on both sides, as the
-    claim does.
-    """
+    """Its verbs are of the row's direction, and it names the margin on both sides as the claim."""
     answers = [answer for question in families.questions() for answer in question.answers]
     for answer in answers:
         for part in grouping.parts(stated[answer.claim]):

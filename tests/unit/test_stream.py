@@ -1,6 +1,4 @@
-"""Streams: what goes in comes out, mapped and read-only; document order tells nothing; broken files
-are refused.
-"""
+"""Streams: what goes in comes out, mapped, read-only; order tells nothing; defects are refused."""
 
 import dataclasses
 from itertools import pairwise
@@ -21,9 +19,7 @@ from scant.randomness import generator
 
 
 def draw(seed, sizes=(3, 1, 40, 12), features=5, top=4):
-    """Queries with ids that are neither sorted nor consecutive; the second has no relevant
-    document.
-    """
+    """Queries with ids neither sorted nor consecutive; the second has no relevant document."""
     random = np.random.default_rng(seed)
     for place, m in enumerate(sizes):
         grades = random.integers(0, top + 1, m) * (place != 1)
@@ -38,8 +34,6 @@ def written(tmp_path):
 
 
 # --- the file
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_what_goes_in_comes_out(tmp_path, seed):
     path = tmp_path / "one.arrow"
@@ -177,8 +171,6 @@ def test_a_damaged_stream_is_refused_or_read_rightly(written):
 
 
 # --- what is computed of a query
-
-
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=25), st.sampled_from([None, 1, 3, 10]))
 def test_the_weight_ratio_is_that_of_the_slam_weights(grades, cut):
     weights = surrogates.slam_weights("ndcg", np.zeros(len(grades)), grades, cut)
@@ -222,8 +214,6 @@ def test_scaling_to_the_unit_interval(x):
 
 
 # --- order
-
-
 @given(st.data(), st.lists(st.integers(1, 4), min_size=1, max_size=6), st.booleans())
 def test_queries_are_joined_across_blocks(data, sizes, last):
     query = np.repeat(np.arange(len(sizes))[::-1] + 5, sizes)
@@ -279,8 +269,6 @@ def test_document_orders_as_they_are_and_reversed():
 
 
 # --- packing
-
-
 @pytest.fixture
 def two_tables(tmp_path):
     parts = {"a": Part("a", "a"), "b": Part("b", "b")}

@@ -1,6 +1,4 @@
-"""Results from Python: what `scant.results` reads is what the files hold, and what is wrong is
-named.
-"""
+"""Results from Python: `scant.results` reads what the files hold, and names what is wrong."""
 
 import json
 import subprocess
@@ -38,15 +36,9 @@ def folder(tmp_path):
     (tmp_path / "study.json").write_text(json.dumps(study))
     for learner in ("slam", "listnet"):
         for seed in (0, 1):
-            rows = pa.table(
-                {
-                    "seed": [seed],
-                    "rate": [0.1],
-                    "theory": [0],
-                    "round": [9],
-                    "ndcg@10": [0.25 + seed],
-                }
-            )
+            columns = {"seed": [seed], "rate": [0.1], "theory": [0], "round": [9]}
+            columns |= {"ndcg@10": [0.25 + seed]}
+            rows = pa.table(columns)
             about = {"kind": "perceptron", "experiment": "e", "stream": "a", "learner": learner}
             path = tmp_path / f"runs/e/a/{learner}/seed-{seed}.parquet"
             write_parquet(rows, path, about)
@@ -57,28 +49,19 @@ def test_frames_are_those_of_the_files(folder):
     results = scant.results(folder)
     assert results.claims.loc["c", "verdict"] == "holds" and results.manifest["study"] == "s"
     assert results.finals.equals(pd.DataFrame({"learner": ["slam"], "mean": [0.5]}))
-    assert (results.tables, results.figures, results.experiments) == (
-        ["finals"],
-        ["figure-2.1"],
-        ["e"],
-    )
-    assert results.figure("figure-2.1")["mean"].tolist() == [0.5] and results.readings[
-        "claim"
-    ].tolist() == ["c"]
+    result = (results.tables, results.figures, results.experiments)
+    assert result == (["finals"], ["figure-2.1"], ["e"])
+    assert results.figure("figure-2.1")["mean"].tolist() == [0.5]
+    assert results.readings["claim"].tolist() == ["c"]
 
 
 def test_runs_of_an_experiment_can_be_told_apart(folder):
     results = scant.results(folder)
-    assert results.runs("e").groupby("learner")["ndcg@10"].sum().to_dict() == {
-        "slam": 1.5,
-        "listnet": 1.5,
-    }
+    result = results.runs("e").groupby("learner")["ndcg@10"].sum().to_dict()
+    assert result == {"slam": 1.5, "listnet": 1.5}
     rows = results.runs("e", stream="a", learner="slam")
-    assert (
-        rows["seed"].tolist() == [0, 1]
-        and set(rows["stream"]) == {"a"}
-        and set(rows["experiment"]) == {"e"}
-    )
+    assert rows["seed"].tolist() == [0, 1] and set(rows["stream"]) == {"a"}
+    assert set(rows["experiment"]) == {"e"}
 
 
 @pytest.mark.parametrize(

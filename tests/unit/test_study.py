@@ -38,8 +38,6 @@ CONTEXTUAL = {  # defaults of experiments on streams
 
 
 # --- one file for each study
-
-
 @pytest.fixture
 def results(tmp_path, monkeypatch):
     """A working folder with results of the study `small`, whose file is a.yaml."""
@@ -75,21 +73,12 @@ def test_more_seeds_a_new_name_or_no_results_make_no_second_study(results):
 def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SCANT_DATA", raising=False)
-    own = {
-        "task": "ranking",
-        "parser": "letor",
-        "features": 3,
-        "parts": {"all": {"file": "october.txt"}},
-    }
+    own = yaml.safe_load(
+        "{task: ranking, parser: letor, features: 3, parts: {all: {file: october.txt}}}"
+    )
     study, datasets = load(small(datasets={"mine": own}))
     Path("oktober.txt").write_text("")
-    with pytest.raises(
-        SettingError,
-        match=(
-            r"there is no file october\.txt; did you mean "
-            r"oktober\.txt"
-        ),
-    ):
+    with pytest.raises(SettingError, match=r"no file october\.txt; did you mean oktober\.txt"):
         studies.check_own_files(study, datasets)
     Path("data/mine").mkdir(parents=True)
     Path("data/mine/october.txt.gz").write_bytes(b"")
@@ -97,8 +86,6 @@ def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path, monkeypatc
 
 
 # --- defaults
-
-
 def test_every_absent_key_has_its_default():
     study, datasets = load(small())
     assert (study["seed"], study["data"], study["datasets"]) == (2016, {"mirror": None}, {})
@@ -143,9 +130,8 @@ def test_what_is_set_stays_and_what_was_given_is_not_changed():
     study, _ = load(given)
     assert given == before
     assert (study["seed"], study["data"]["mirror"]) == (0, "/there")
-    assert {"tuning": "paper", "tuning_seeds": 0, "rounds": 7}.items() <= study["experiments"][
-        "all"
-    ].items()
+    result = {"tuning": "paper", "tuning_seeds": 0, "rounds": 7}.items()
+    assert result <= study["experiments"]["all"].items()
     study["data"]["mirror"] = study["streams"]["sim"]["settings"]["queries"] = 1
     study["tables_of"].append("letter")
     study["experiments"]["all"]["learners"].append("more")
@@ -155,12 +141,8 @@ def test_what_is_set_stays_and_what_was_given_is_not_changed():
 
 
 # --- schema, declarations and code in step
-
-
 def parts(schema, path="study"):
-    """Every property in the schema and its path; those of one kind of learner or experiment below
-    its kind.
-    """
+    """Every property in the schema and its path; a kind's learner or experiment below its kind."""
     for name, part in schema.get("properties", {}).items():
         yield f"{path}.{name}", part
         yield from parts(part, f"{path}.{name}")
@@ -185,12 +167,8 @@ def clauses(schema) -> dict[str, dict]:
 
 def test_every_property_is_described():
     found = dict(parts(SCHEMA))
-    assert len(found) > 150 and {
-        "study.seed",
-        "learner.slam.rates",
-        "experiment.ads.users",
-        "log.train",
-    } <= {*found}
+    assert len(found) > 150
+    assert {"study.seed", "learner.slam.rates", "experiment.ads.users", "log.train"} <= {*found}
     assert [
         path for path, part in found.items() if not part.get("description", "").endswith((".", "]"))
     ] == []
@@ -263,18 +241,15 @@ def test_generators_have_the_settings_that_the_schema_says():
     built_in = allowed.pop("^[^:]*$")
     assert built_in["additionalProperties"] is False
     assert {name: set(rule["propertyNames"]["enum"]) for name, rule in allowed.items()} == made
-    assert {name: rule["required"] for name, rule in allowed.items() if "required" in rule} == {
-        "adversary": ["ratio"]
-    }
+    result = {name: rule["required"] for name, rule in allowed.items() if "required" in rule}
+    assert result == {"adversary": ["ratio"]}
     assert set(built_in["properties"]) == set().union(*made.values())
     assert set(SEPARABLE) <= set(simulated.GENERATORS)
 
 
 def test_retrieval_has_the_settings_that_the_schema_says():
-    assert set(STREAM["retrieval"]["properties"]) == parameters(simulated.retrieval) - {
-        "x",
-        "labels",
-    }
+    result = set(STREAM["retrieval"]["properties"])
+    assert result == parameters(simulated.retrieval) - {"x", "labels"}
 
 
 def test_games_have_the_settings_that_the_schema_says():
@@ -288,17 +263,14 @@ def test_games_have_the_settings_that_the_schema_says():
 def test_logs_have_the_settings_that_the_schema_says():
     log = SCHEMA["$defs"]["log"]["properties"]
     assert log["campaign"]["enum"] == list(campaigns.CAMPAIGNS)
-    assert set(log["settings"]["properties"]) == {
-        field.name for field in fields(campaigns.Settings)
-    }
+    result = set(log["settings"]["properties"])
+    assert result == {field.name for field in fields(campaigns.Settings)}
     assert log["settings"]["properties"]["shape"]["enum"] == list(campaigns.SHAPES)
     shown = families.family("ads").shown
-    assert {source for one in shown if one.reads == "traces" for source in one.sources} <= {
-        *SETTINGS_BY_ORIGIN
-    }
-    assert {source for one in shown if one.reads == "logs" for source in one.sources} == {
-        *SETTINGS_BY_ORIGIN
-    }
+    result = {source for one in shown if one.reads == "traces" for source in one.sources}
+    assert result <= {*SETTINGS_BY_ORIGIN}
+    result = {source for one in shown if one.reads == "logs" for source in one.sources}
+    assert result == {*SETTINGS_BY_ORIGIN}
 
 
 def rule(kind, name) -> dict:
@@ -307,9 +279,8 @@ def rule(kind, name) -> dict:
 
 
 def test_readings_of_ads_are_those_of_the_scorers():
-    assert {*scorers.READINGS, "regularisation", "options", "passes"} == {
-        one.name for one in fields(scorers.Settings)
-    }
+    result = {*scorers.READINGS, "regularisation", "options", "passes"}
+    assert result == {one.name for one in fields(scorers.Settings)}
     assert {*scorers.READINGS} <= {one.name for one in families.family("ads").settings}
 
 
@@ -318,10 +289,8 @@ def test_each_kind_of_learner_has_the_settings_of_its_classes_and_no_other():
     assert [*found] == [*families.kinds(), ":"]
     for family in families.families().values():
         for kind, made_of in family.learners.items():
-            assert (
-                kind == made_of.kind
-                and kind in SCHEMA["$defs"]["learner"]["properties"]["kind"]["description"]
-            )
+            assert kind == made_of.kind
+            assert kind in SCHEMA["$defs"]["learner"]["properties"]["kind"]["description"]
             check(
                 {"kind": kind}, SCHEMA["$defs"]["learner"] | {"$defs": SCHEMA["$defs"]}, "learner"
             )
@@ -355,8 +324,6 @@ def test_experiments_have_the_settings_that_their_families_declare():
 
 
 # --- what is wrong is said
-
-
 UNPLAYED = yaml.safe_load("""
 grid: {kind: rtop, surrogate: squared, rates: [0.1, 1.0]}
 in-theory: {kind: listnet, rates: [theory]}
@@ -364,8 +331,6 @@ top-in-theory: {kind: rtop, surrogate: squared, rates: [theory]}
 ap: {kind: listnet, measure: ap}
 late: {kind: listnet, decay: 0.5}
 """)
-
-
 BAD = yaml.safe_load("""
 - [sede, 1, "study: top level: unknown key 'sede': did you mean 'seed'"]
 - [learners.random.title, slam, "all: learners: slam and random have the same title, 'slam'"]
@@ -491,8 +456,6 @@ def test_a_file_that_is_no_study(tmp_path, content, message):
 
 
 # --- games on fixed items
-
-
 def refused(config, words) -> None:
     """A study is refused with these words."""
     with pytest.raises(SettingError) as error:
@@ -539,8 +502,6 @@ def test_a_game_has_no_default_horizon():
 
 
 # --- ads
-
-
 WRONG_ADS = yaml.safe_load("""
 - [experiments.e.logs, [], needs logs]
 - [experiments.e.logs, [hotels], "experiments.e.logs: unknown log 'hotels': did you mean 'hotel'"]

@@ -1,6 +1,4 @@
-"""The surrogates: hand cases, their definitions written naively, and what theory says must always
-hold.
-"""
+"""The surrogates: hand cases, definitions written naively, what theory says always holds."""
 
 import numpy as np
 import pytest
@@ -31,22 +29,14 @@ def ndcg_weights_by_grade(grades, k=None):
     return average_within_grade(slam_weights("ndcg", np.zeros(len(grades)), grades, k), grades)
 
 
-CONVEX = {
-    "slam-ap": lambda s, r: slam(s, r, slam_weights("ap", s, r)),
-    "slam-ndcg": lambda s, r: slam(s, r, ndcg_weights_by_grade(r)),
-    "slam-ndcg@2": lambda s, r: slam(s, r, ndcg_weights_by_grade(r, 2)),
-    "slam-grade-gap": lambda s, r: slam(s, r, ndcg_weights_by_grade(r), margin="grade-gap"),
-    "max-hinge": max_hinge,
-    "ranksvm": ranksvm,
-    "squared": squared,
-    "ndcg-squared": ndcg_squared,
-    "listnet": listnet,
-    "kl": kl,
-}
+CONVEX = {"slam-ap": lambda s, r: slam(s, r, slam_weights("ap", s, r))}
+CONVEX |= {"slam-ndcg": lambda s, r: slam(s, r, ndcg_weights_by_grade(r))}
+CONVEX |= {"slam-ndcg@2": lambda s, r: slam(s, r, ndcg_weights_by_grade(r, 2))}
+CONVEX |= {"slam-grade-gap": lambda s, r: slam(s, r, ndcg_weights_by_grade(r), margin="grade-gap")}
+CONVEX |= {"max-hinge": max_hinge, "ranksvm": ranksvm, "squared": squared}
+CONVEX |= {"ndcg-squared": ndcg_squared, "listnet": listnet, "kl": kl}
 SURROGATES = CONVEX | {"smoothdcg": lambda s, r: smoothdcg(s, r, 0.5)}
 every_surrogate = pytest.mark.parametrize("phi", SURROGATES.values(), ids=SURROGATES.keys())
-
-
 QUARTERS = st.integers(-12, 12).map(lambda quarter: quarter / 4)  # exact, and often tied
 
 
@@ -67,9 +57,7 @@ def random_query(seed, m=12):
 
 
 def naive_slam(scores, grades, weights, margin):
-    """Equation 9 as it is written, the first of the best-scored documents of lower grade as
-    maximiser.
-    """
+    """Equation 9 as written, the first of the best-scored documents of lower grade as maximiser."""
     value, gradient = 0.0, np.zeros(len(scores))
     for i in range(len(scores)):
         hinge, at = 0.0, None

@@ -1,6 +1,4 @@
-"""Sweeps of readings: the experiments that they become, what they share, and what claims make of
-them.
-"""
+"""Sweeps of readings: the experiments they become, what they share, what claims make of them."""
 
 import json
 import re
@@ -13,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import cells_table, claims_table
@@ -75,17 +74,11 @@ CONFIG = {
         | {"n": [10], "m": [4], "reference": 100},
     },
 }
-CLAIM = {
-    "source": {"document": "thesis", "place": "1"},
-    "statement": "So it is.",
-    "family": "ads",
-    "data": "logs",
-    "quantity": "ctr",
-    "where": {"kind": "ads"},
-    "learner": {"kind": "auc-ranker"},
-    "against": {"kind": "logistic"},
-    "comparison": "greater",
-}
+CLAIM = yaml.safe_load("""
+{source: {document: thesis, place: '1'}, statement: So it is., family: ads, data: logs,
+ quantity: ctr, where: {kind: ads}, learner: {kind: auc-ranker}, against: {kind: logistic},
+ comparison: greater}
+""")
 
 
 def planned(config) -> Plan:
@@ -119,8 +112,6 @@ def made(study, name):
 
 
 # --- expansion
-
-
 def test_each_combination_is_an_experiment_after_its_own():
     study = load(swept("text", {"empty": ["skip", "one"], "keep": [0.5]}, {"order": ["as-is"]}))
     assert made(study, "text") == {
@@ -154,19 +145,13 @@ def test_streams_and_learners_stand_in_only_where_they_differ():
 
 def test_the_scale_of_features_is_that_of_the_data_set_unless_the_stream_says_it():
     study = load(swept("real", {"features": ["query-minmax", "as-is"]}))
-    assert [study["experiments"][name]["streams"] for name in made(study, "real")] == [
-        ["real", "digits+features-query-minmax"],
-        ["real+features-as-is", "digits"],
-    ]
+    result = [study["experiments"][name]["streams"] for name in made(study, "real")]
+    assert result == [["real", "digits+features-query-minmax"], ["real+features-as-is", "digits"]]
 
 
 def test_no_combination_is_made_twice():
-    sweep = (
-        {"mismatch": [1]},
-        {"mismatch": [1.0]},
-        {"radius": [2], "mismatch": [1, 10]},
-        {"radius": [2.0]},
-    )
+    sweep = ({"mismatch": [1]}, {"mismatch": [1.0]}, {"radius": [2], "mismatch": [1, 10]})
+    sweep += ({"radius": [2.0]},)
     assert made(load(swept("top", *sweep)), "top") == {
         "top+mismatch-1": {"mismatch": 1},
         "top+mismatch-1+radius-2": {"mismatch": 1, "radius": 2},
@@ -174,15 +159,11 @@ def test_no_combination_is_made_twice():
     }
 
 
-LEVELS = {
-    "source": ["text", "released-code"],
-    "rounds": [None, 5, 7],
-    "empty": ["zero", "one", "skip"],
-    "order": ["shuffled", "as-is"],
-    "keep": [0.25, 0.5, 1.0],
-    "features": ["query-minmax", "as-is"],
-    "documents": ["shuffled", "as-is", "reversed"],
-}
+LEVELS = yaml.safe_load("""
+{source: [text, released-code], rounds: [null, 5, 7], empty: [zero, one, skip],
+ order: [shuffled, as-is], keep: [0.25, 0.5, 1.0], features: [query-minmax, as-is],
+ documents: [shuffled, as-is, reversed]}
+""")
 
 
 @settings(max_examples=8, deadline=None)
@@ -216,39 +197,18 @@ def test_a_product_has_all_combinations_but_the_experiment_s_own(data):
 
 # for each reading that the schema lets sweep, an experiment that has it and a level that is not its
 # own
-FITTING = {
-    "source": ("text", "released-code"),
-    "rounds": ("text", 9),
-    "empty": ("text", "skip"),
-    "order": ("text", "as-is"),
-    "keep": ("text", 0.5),
-    "queries": ("real", "all"),
-    "schedule": ("top", "aistats16"),
-    "mismatch": ("top", 1),
-    "radius": ("top", 2),
-    "comparator": ("games", "horizon"),
-    "validation": ("ads", 0.5),
-    "threshold": ("ads", "recall"),
-    "undersample": ("ads", 2),
-    "undersampled": ("ads", "all"),
-    "standardise": ("ads", False),
-    "select": ("ads", 0.5),
-    "W": ("samples", 2),
-    "W1": ("samples", 2),
-    "sigma": ("samples", 0.5),
-    "features": ("text", "query-minmax"),
-    "documents": ("text", "as-is"),
-    "drop_last": ("real", True),
-    "lists": ("samples", "cut"),
-    "centre": ("full", True),
-    "sign": ("top", "as-printed"),
-    "epsilon": ("top", 0.5),
-    "epsilon_decay": ("top", 0.5),
-    "parameters": ("games", "ailon"),
-    "pair_loss": ("ads", "hinge"),
-    "step": ("samples", 3),
-    "lambda": ("samples", 0.1),
-}
+FITTING = {"source": ("text", "released-code"), "rounds": ("text", 9), "empty": ("text", "skip")}
+FITTING |= {"order": ("text", "as-is"), "keep": ("text", 0.5), "queries": ("real", "all")}
+FITTING |= {"schedule": ("top", "aistats16"), "mismatch": ("top", 1), "radius": ("top", 2)}
+FITTING |= {"comparator": ("games", "horizon"), "validation": ("ads", 0.5)}
+FITTING |= {"threshold": ("ads", "recall"), "undersample": ("ads", 2)}
+FITTING |= {"undersampled": ("ads", "all"), "standardise": ("ads", False), "select": ("ads", 0.5)}
+FITTING |= {"W": ("samples", 2), "W1": ("samples", 2), "sigma": ("samples", 0.5)}
+FITTING |= {"features": ("text", "query-minmax"), "documents": ("text", "as-is")}
+FITTING |= {"drop_last": ("real", True), "lists": ("samples", "cut"), "centre": ("full", True)}
+FITTING |= {"sign": ("top", "as-printed"), "epsilon": ("top", 0.5), "epsilon_decay": ("top", 0.5)}
+FITTING |= {"parameters": ("games", "ailon"), "pair_loss": ("ads", "hinge"), "step": ("samples", 3)}
+FITTING |= {"lambda": ("samples", 0.1)}
 
 
 def test_each_reading_that_is_declared_can_be_swept():
@@ -271,8 +231,6 @@ def declares(family) -> list[str]:
 
 
 # --- what is refused
-
-
 CODE = {"source": ["released-code"], "schedule": ["aistats16"]}
 BAD = {
     "unknown reading": ("text", {"emty": ["skip"]}, "'empty'"),
@@ -343,8 +301,6 @@ def test_two_experiments_share_a_stand_in():
 
 
 # --- what is played
-
-
 def test_the_code_s_rates_need_no_tuning_seeds():
     plan = planned(swept("text", {"source": ["released-code"]}, seeds=2, tuning_seeds=3))
     jobs = plan.jobs["text+source-released-code"]
@@ -414,14 +370,11 @@ def test_runs_of_a_stand_in_have_the_order_and_noise_of_what_it_stands_for(tmp_p
     own, _ = rows("sim", "top")
     other, about = rows("sim+documents-as-is", "top+mismatch-1+documents-as-is")
     pd.testing.assert_frame_equal(own, other)  # of the same file: what is left is order and noise
-    assert (
-        about["stream"] == "sim+documents-as-is" and about["stream_settings"]["stands_for"] == "sim"
-    )
+    assert about["stream"] == "sim+documents-as-is"
+    assert about["stream_settings"]["stands_for"] == "sim"
 
 
 # --- figures, tables and claims
-
-
 def test_no_figure_and_no_table_shows_a_swept_experiment():
     config = swept("text", {"empty": ["skip"], "features": ["query-minmax"]})
     sweeps = {"top": ("radius", 2), "games": ("comparator", "horizon")}
@@ -441,9 +394,7 @@ def test_no_figure_and_no_table_shows_a_swept_experiment():
 
 
 def ctrs(plan, better):
-    """Traces of the ads experiments; `better` says by how much the ranker's CTR is above the
-    others' in each.
-    """
+    """Traces of the ads experiments; `better`: the ranker's CTR above the others' in each."""
     study, found = plan.study, {}
     common = {"source": "classification", "lambda": 1.0, "fitted_on": "all", "chosen": True}
     common |= {"epsilon": 0.0, "estimator": "full-information", "bound": "", "refused": ""}
@@ -495,13 +446,10 @@ def test_a_learner_s_reading_is_a_reading_of_a_claim_that_leaves_it_open():
         named={"learner": {"ids": "ranker"}},
     )
     holding = table[["verdict", "readings_holding", "readings_total"]].T.to_dict("list")
-    assert holding == {
-        "left": ["holds", 1, 2],
-        "default": ["holds", 1, 2],
-        "pinned": ["holds", 1, 1],
-        "other": ["fails", 0, 1],
-        "named": ["holds", 1, 2],
-    }
+    assert holding == yaml.safe_load("""
+    {left: [holds, 1, 2], default: [holds, 1, 2], pinned: [holds, 1, 1], other: [fails, 0, 1],
+     named: [holds, 1, 2]}
+    """)
     assert table.loc["left", "matters"] == "pair_loss"
     assert set(cells["learner"]) == {"ranker, epsilon 0"}
     assert set(cells.loc[cells["claim"] == "left", "pair_loss"]) == {"logistic", "hinge"}

@@ -117,8 +117,6 @@ def test_large_files_become_several_row_groups(tmp_path, monkeypatch):
 
 
 LOG = "action,reward,propensity,age\nb,1,0.5,30\na,0,0.25,41.5\nb,0,0.5,-2\n"
-
-
 ADS = ("ads", "log", None)
 
 

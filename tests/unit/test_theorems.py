@@ -1,6 +1,4 @@
-"""The tables of theorems: what they say fails, and their numbers by other ways of computing
-them.
-"""
+"""The tables of theorems: what they say fails, and their numbers computed otherwise."""
 
 import math
 from dataclasses import replace
@@ -8,6 +6,7 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
+import yaml
 from scipy.optimize import linprog
 
 from scant.games import theorems as game_theorems
@@ -47,8 +46,6 @@ def rows(frame, check):
 
 
 # --- rows
-
-
 @pytest.mark.parametrize(
     ("relation", "value", "stated", "share", "holds"),
     [
@@ -74,35 +71,19 @@ def test_a_check_says_how_much_of_a_bound_is_used_and_whether_it_holds(
 
 def test_which_theorems_fail_as_printed(perceptrons, top, games):
     failing = [{*frame.loc[~frame["holds"], "check"]} for frame in (perceptrons, top, games)]
-    assert failing == [
-        {
-            "slam within a grade, NDCG",
-            "general bound, printed",
-            "lower bound as printed, NDCG",
-            "lower bound as printed, AP",
-        },
-        {
-            "listnet, does not decompose, 2 grades",
-            "constant of squared, printed",
-            "constant of kl, printed",
-            "degree of the constant of kl",
-        },
-        {
-            "all losses of Precision@n seen, k = n",
-            "bound of DCG in 2^n - 1, epsilon as printed",
-            "bound of the forecaster in m!",
-            "rounds that explore",
-        },  # the latter with fewer blocks
-    ]
+    assert failing == [set(names) for names in yaml.safe_load("""
+    - ["slam within a grade, NDCG", "general bound, printed", "lower bound as printed, NDCG",
+       "lower bound as printed, AP"]
+    - ["listnet, does not decompose, 2 grades", "constant of squared, printed",
+       "constant of kl, printed", degree of the constant of kl]
+    - ["all losses of Precision@n seen, k = n", "bound of DCG in 2^n - 1, epsilon as printed",
+       bound of the forecaster in m!, rounds that explore]  # the latter with fewer blocks
+    """)]  # fmt: skip
 
 
 # --- perceptrons
-
-
 def least_slam(grades, weights):
-    """The least SLAM of scores that descend from the first document on, by a linear program in gaps
-    and hinges.
-    """
+    """The least SLAM of scores that descend from the first, by a linear program."""
     m = len(grades)
     above = np.tri(m)[:, 1:]  # score i is minus the sum of the gaps above it
     pairs = [(i, j) for i, j in product(range(m), repeat=2) if grades[i] > grades[j]]
@@ -113,12 +94,9 @@ def least_slam(grades, weights):
 
 @pytest.mark.parametrize(
     ("name", "kind", "cut", "m", "top_grade"),
-    [
-        ("AP", "ap", None, 4, 1),
-        ("NDCG", "ndcg", None, 4, 1),
-        ("NDCG", "ndcg", None, 3, 2),
-        ("NDCG@2", "ndcg", 2, 4, 1),
-    ],
+    yaml.safe_load("""
+[[AP, ap, null, 4, 1], [NDCG, ndcg, null, 4, 1], [NDCG, ndcg, null, 3, 2], [NDCG@2, ndcg, 2, 4, 1]]
+"""),
 )
 def test_slam_above_the_loss_by_linear_programs(perceptrons, name, kind, cut, m, top_grade):
     shares = []
@@ -148,9 +126,7 @@ def test_another_order_within_a_grade_makes_slam_larger():
 
 
 def test_slam_depends_on_which_document_of_a_grade_comes_first(perceptrons):
-    """One relevant document is 1.5 short of the margin, the other is not: SLAM is 1.5 times the
-    former's weight.
-    """
+    """One relevant document is 1.5 short of the margin: SLAM is 1.5 times its weight."""
     scores, grades = np.array([2.0, 1.0, 0.5]), np.array([1, 0, 1])
     first, second = 1 / (1 + 1 / math.log2(3)), 1 / (1 + math.log2(3))
     found = [
@@ -223,8 +199,6 @@ def test_the_least_loss_against_the_adversary_over_all_rankings(perceptrons, m):
 
 
 # --- feedback at the top
-
-
 def test_the_degree_of_constants_in_the_radius_of_the_ball(top):
     """Squared has 4 m^2 (U + R)^2, RankSVM no U at all, and KL exp(2U)."""
     degrees = {"squared": 2 * math.log2(104 / 54), "kl": 100 / math.log(2), "ranksvm": 0.0}
@@ -235,22 +209,14 @@ def test_the_degree_of_constants_in_the_radius_of_the_ball(top):
 
 @pytest.mark.parametrize(
     ("surrogate", "m", "top_grade", "k", "decomposes"),
-    [
-        ("squared", 3, 2, 1, True),
-        ("kl", 3, 2, 1, True),
-        ("smoothdcg", 3, 2, 1, True),
-        ("ranksvm", 3, 2, 2, True),
-        ("ranksvm", 3, 1, 1, False),
-        ("listnet", 3, 1, 1, False),
-        ("listnet", 3, 1, 2, True),
-        ("listnet", 3, 2, 2, False),
-        ("listnet", 4, 1, 3, True),
-    ],
+    yaml.safe_load("""
+[[squared, 3, 2, 1, true], [kl, 3, 2, 1, true], [smoothdcg, 3, 2, 1, true],
+ [ranksvm, 3, 2, 2, true], [ranksvm, 3, 1, 1, false], [listnet, 3, 1, 1, false],
+ [listnet, 3, 1, 2, true], [listnet, 3, 2, 2, false], [listnet, 4, 1, 3, true]]
+"""),
 )
 def test_what_decomposes_by_least_squares(surrogate, m, top_grade, k, decomposes):
-    """Fit the gradient by any functions of k grades each: nothing is left if and only if it
-    decomposes.
-    """
+    """Fit the gradient by any functions of k grades each: nothing is left iff it decomposes."""
     vectors = np.array(list(product(range(top_grade + 1), repeat=m)))
     columns = [
         np.all(vectors[:, list(subset)] == values, axis=1)
@@ -304,9 +270,7 @@ def test_the_largest_moment_is_reached(ball, gamma):
 
 
 def test_the_printed_constants_are_those_of_the_audit(top):
-    """At gamma 0.1, m = 5 and grades to 4: KL, U = 1, 5.9e5 against 1.9e3; squared, U = 0.1, 1.3e4
-    against 1e3.
-    """
+    """Gamma 0.1, m = 5, grades to 4: KL, U = 1, 5.9e5 and 1.9e3; squared, U = 0.1, 1.3e4, 1e3."""
     for surrogate, ball, value, stated in (("kl", 1, 5.9e5, 1.85e3), ("squared", 0.1, 1.3e4, 1e3)):
         found = rows(top, f"constant of {surrogate}, printed")
         settings = found["setting"].str.startswith(f"grades to 4, U = {ball:g},")
@@ -316,12 +280,8 @@ def test_the_printed_constants_are_those_of_the_audit(top):
 
 
 # --- games
-
-
 def test_which_losses_a_round_reveals_by_what_it_shows(games):
-    """A loss is revealed if relevances that look the same, of the n items on top, always lead to
-    the same loss.
-    """
+    """A loss is revealed if relevances alike on the top n always lead to the same loss."""
     found = rows(games, "all losses of Precision@n seen, k = n").set_index(["m", "setting"])[
         "value"
     ]
@@ -354,9 +314,7 @@ def test_a_rate_that_is_worse_with_more_seen_is_noticed(monkeypatch):
 
 
 def test_the_bound_of_the_forecaster_by_minimising_it():
-    """log N / eta + eta T (m N)^2 / gamma + gamma T, at the best eta and gamma that a grid in
-    logarithms has.
-    """
+    """log N / eta + eta T (m N)^2 / gamma + gamma T, at the best eta and gamma of a grid."""
 
     def log_bound(m: int, rounds: float = 1e90) -> float:
         log_n, log_t = math.lgamma(m + 1), math.log(rounds)
@@ -381,9 +339,7 @@ def test_rounds_that_explore_by_playing(games, blocks):
 
 
 def test_neighbours_by_linear_programs(games):
-    """Two rankings are neighbours if they can tie while all others lose by a margin, under a
-    positive distribution.
-    """
+    """Rankings are neighbours if they can tie while all others lose, at positive probabilities."""
     losses = observability.loss_matrix("sum-loss", 3).entries
     neighbours = 0
     for i, j in combinations(range(6), 2):
@@ -400,9 +356,7 @@ def test_neighbours_by_linear_programs(games):
 
 
 def test_the_bound_of_dcg_grows_more_slowly_by_logarithms(games):
-    """Its diameter is the sum of the weights' distances from their reverse, of the order m /
-    log(m)^2.
-    """
+    """Its diameter, the weights' distances from their reverse, is of order m / log(m)^2."""
     weights = [1 / np.log2(np.arange(2, m + 2)) for m in (1000, 10_000)]
     diameters = [np.abs(w - w[::-1]).sum() for w in weights]
     # the bound is of the order m^(2/3) times the diameter

@@ -1,11 +1,10 @@
-"""Learners with feedback at the top: what settings and schedules make of them, and what their
-compiled loop is of.
-"""
+"""Learners with feedback at the top: settings, schedules, and what their loop is of."""
 
 from dataclasses import asdict
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -41,8 +40,6 @@ def sort(scores):
 
 
 # --- settings
-
-
 def complete(learner, readings, rounds):
     """The complete settings of a learner, and its rates."""
     cls = class_of(learner["kind"], DESCENDING)
@@ -163,8 +160,6 @@ def test_names_are_those_of_the_compiled_loop():
 
 
 # --- surrogates, compiled
-
-
 def by_name(name, scores, labels, epsilon):
     return estimators.value_and_gradient(name, scores.astype(float), labels, epsilon)
 
@@ -192,14 +187,10 @@ def test_each_surrogate_is_the_readable_one(objective, query, epsilon, scale):
 
 @pytest.mark.parametrize(
     ("scores", "clipped"),  # the second is at the edge, not beyond
-    [
-        ([0.0, -2.5, 3.0], 0),
-        ([300.0, 299.5, 0.0], 0),
-        ([300.5, 0.0, -300.5], 1),
-        ([1000.0, 301.0, 300.0], 2),
-        ([3e38, -3e38, 0.0], 1),
-        ([-800.0, -1e6, -1.0], 0),
-    ],
+    yaml.safe_load("""
+[[[0.0, -2.5, 3.0], 0], [[300.0, 299.5, 0.0], 0], [[300.5, 0.0, -300.5], 1],
+ [[1000.0, 301.0, 300.0], 2], [[3.0e+38, -3.0e+38, 0.0], 1], [[-800.0, -1000000.0, -1.0], 0]]
+"""),
 )
 def test_kl_beyond_its_clip(scores, clipped):
     scores, labels, g = np.array(scores, np.float32), np.array([0, 2, 4], np.int16), nans(3)
@@ -243,8 +234,6 @@ def test_ranksvm_of_some_of_the_documents(query, seed, scale):
 
 
 # --- the rest of a round
-
-
 @given(queries(), st.integers(1, 45), st.sampled_from([0.0, 1.0]), st.integers(0, 2**16))
 def test_a_ranking_is_measured(query, cut, empty, seed):
     _, labels = query

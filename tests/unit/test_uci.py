@@ -1,6 +1,4 @@
-"""UCI tables: the five formats as their files write them, and every defect with its line and
-reason.
-"""
+"""UCI tables: the five formats as their files write them, each defect with line and reason."""
 
 import numpy as np
 import pytest

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import yaml
 
 from scant.randomness import generator
 from scant.rankers.estimators import estimate, moments, value_and_gradient
@@ -14,14 +15,10 @@ NEEDED = dict.fromkeys(["squared", "kl", "smoothdcg", "ranksvm"])  # in the orde
 
 @pytest.mark.parametrize(
     ("surrogate", "k", "mismatch", "ordered"),
-    [
-        ("squared", 1, 1.0, False),
-        ("kl", 3, 10.0, False),
-        ("smoothdcg", 2, 1.0, False),
-        ("ranksvm", 2, 10.0, False),
-        ("ranksvm", 3, 1.0, False),
-        ("ranksvm", 2, 0.5, True),
-    ],
+    yaml.safe_load("""
+[[squared, 1, 1.0, false], [kl, 3, 10.0, false], [smoothdcg, 2, 1.0, false],
+ [ranksvm, 2, 10.0, false], [ranksvm, 3, 1.0, false], [ranksvm, 2, 0.5, true]]
+"""),
 )
 def test_moments_are_those_over_all_rankings(surrogate, k, mismatch, ordered):
     random = np.random.default_rng(3)
@@ -51,16 +48,10 @@ def test_the_table_is_unbiased_without_mismatch_and_exact_with_every_grade():
     fewest = {"kl": 1, "ranksvm": 2, "smoothdcg": 1, "squared": 1}
     assert five.groupby("surrogate")["k"].min().to_dict() == fewest
     others = table.drop(five.index)
-    assert [*zip(others["surrogate"], others["k"], strict=True)] == [
-        *{**NEEDED, **fewest}.items()
-    ] * 5
-    assert {*zip(others["grades"], others["documents"], strict=True)} == {
-        ("uniform", 10),
-        ("uniform", 20),
-        ("web", 5),
-        ("web", 10),
-        ("web", 20),
-    }
+    result = [*zip(others["surrogate"], others["k"], strict=True)]
+    assert result == [*{**NEEDED, **fewest}.items()] * 5
+    result = {*zip(others["grades"], others["documents"], strict=True)}
+    assert result == {("uniform", 10), ("uniform", 20), ("web", 5), ("web", 10), ("web", 20)}
 
 
 @pytest.mark.parametrize("grades", ["uniform", "web"])

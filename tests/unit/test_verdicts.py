@@ -94,8 +94,6 @@ def test_a_claim_and_its_contrary_swap_verdicts_and_shifts_change_nothing(values
 
 
 # --- what stands beside a verdict
-
-
 def test_in_how_many_seeds_it_is_so_ties_count_against_the_claim():
     values = np.array([0.0, 0.0, *(0.2 + 0.02 * NOISE[:18])])
     verdict = judge(values)
@@ -136,8 +134,6 @@ def test_the_tipping_point_is_the_share_that_moves_the_mean_to_the_margin(compar
 
 
 # --- shares, and numbers without chance
-
-
 @pytest.mark.parametrize("n", [20, 200])
 def test_a_share_has_the_binomial_test_and_may_have_a_number_subtracted(n):
     def of(values, comparison="greater", margin=0.7):
@@ -178,8 +174,6 @@ def test_equal_differences_are_certain_only_if_chance_has_no_part():
 
 
 # --- how many seeds are needed
-
-
 def test_the_seeds_needed_decide_with_the_power_named():
     values = 0.6 + np.array([-1.8, -1.5, -1.3, -0.8, -0.5, -0.3, 0.3, 0.5, 0.8, 1.3, 1.5, 1.8])
     verdict, random = judge(values, "close", 1.2), np.random.default_rng(7)
@@ -205,8 +199,6 @@ def test_the_seeds_that_cells_and_families_need():
 
 
 # --- several cells, and families
-
-
 HOLDING, FAILING, OPEN = (np.array(NOISE[:20]) + mean for mean in (3, -3, 0.1))
 
 
@@ -312,8 +304,6 @@ def test_errors_name_the_reason(call, reason):
 
 
 # --- how often verdicts are false
-
-
 def benchmark(name: str):
     path = Path(__file__).parents[2] / "benchmarks" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"benchmark_of_{name}", path)

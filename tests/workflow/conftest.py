@@ -23,9 +23,7 @@ def bare(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def saved(tmp_path_factory, worker_id):
-    """The folder of a project after its tiny study: SCANT_FINISHED, or one that the first worker
-    runs on two cores.
-    """
+    """A project after its tiny study: SCANT_FINISHED, or one that the first worker runs."""
     base = tmp_path_factory.getbasetemp()
     place = (base if worker_id == "master" else base.parent) / "finished"
     whole = place.with_suffix(".whole")

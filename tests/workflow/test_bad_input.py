@@ -1,6 +1,4 @@
-"""What is wrong is said where it is wrong, with the nearest right name, and nothing half-made is
-left.
-"""
+"""What is wrong is said where it is, with the nearest right name; nothing half-made is left."""
 
 import pytest
 from small_studies import put
@@ -9,11 +7,7 @@ from small_studies import put
 # unit/test_study.py.
 BAD = (
     ("learners.listnet.kind", "nowhere:Mine", ("learners.listnet", "cannot be imported")),
-    (
-        "experiments.perceptron.sweep",
-        [{"emty": ["one"]}],
-        ("experiments.perceptron", "'empty'"),
-    ),
+    ("experiments.perceptron.sweep", [{"emty": ["one"]}], ("experiments.perceptron", "'empty'")),
 )
 
 

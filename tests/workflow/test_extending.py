@@ -22,7 +22,6 @@ from scant.study import settings as studies
 from scant.study.plan import Plan, Runs
 
 pytestmark = pytest.mark.slow
-
 STUDY = "examples/my_study.yaml"
 OWN = {"pairwise-logistic", "declared"}
 _, *SECTIONS = re.split(r"^#+ (.+)$", (ROOT / "docs/extending.md").read_text(), flags=re.MULTILINE)
@@ -77,9 +76,7 @@ class Copy(Forked):
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """A copy of the project in which the example study has been played, by the commands at the
-    document's head.
-    """
+    """A copy of the project after the example study, played by the document's commands."""
     made = Copy(tmp_path_factory.mktemp("copy") / "project")
     (commands,) = blocks("Extending", "bash")
     made.shell(commands)
@@ -88,8 +85,6 @@ def copy(tmp_path_factory):
 
 
 # --- what needs no edit of the package
-
-
 def test_learners_of_ones_own_are_in_tables_and_figures(copy):
     finals, (curves, drawing) = copy.table("finals"), copy.drawn("figure-2.2")
     for stream in ("linear", "patients"):
@@ -219,8 +214,6 @@ def test_an_edit_of_a_look_draws_figures_anew_and_an_edit_of_words_runs_nothing(
 
 
 # --- what edits the package, in the order of the document
-
-
 def test_a_built_in_player(copy):
     (code,) = blocks("On games", "python")
     path = "src/scant/games/learners.py"
@@ -304,9 +297,7 @@ def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts
 
 
 def test_the_projects_own_tests_hold_with_all_of_that(copy):
-    """Those of what families declare and of what studies plan; and the default claims are
-    planned.
-    """
+    """What families declare and studies plan; and the default claims are planned."""
     unit = [f"tests/unit/test_{name}.py" for name in ("shown", "architecture", "study")]
     tests = ["tests/contract/test_declarations.py", *unit]
     shutil.copytree(ROOT / "tests", copy.folder / "tests", ignore=LEAVE)

@@ -12,7 +12,6 @@ import sys
 import pytest
 
 pytestmark = pytest.mark.slow
-
 FOLDER = "runs/perceptron-released/separable-released"
 RUN, STREAM = f"{FOLDER}/listnet/seed-0-1.parquet", "streams/separable-released/0-1/seed-0.arrow"
 RUNS = [f"results/tiny/{RUN}", f"results/tiny/{FOLDER}/slam-ndcg@10/seed-0-1.parquet"]
@@ -50,9 +49,7 @@ def fresh(finished):
 
 
 def ends_right(project, *arguments):
-    """That it succeeds now, and that all there is then is as an undisturbed run makes it; by
-    default of the runs.
-    """
+    """It succeeds now, and all there is is as an undisturbed run makes it; by default the runs."""
     project.snakemake(*(arguments or RUNS), "--cores", 2)
     digests = project.digests()
     assert {RUN, STREAM} <= digests.keys()
@@ -142,9 +139,7 @@ def test_a_file_of_which_a_bit_turned(finished, file):
 
 
 def test_a_file_that_changed_after_the_end(finished):
-    """What follows from it is newer, so that Snakemake has nothing to do, until it is told to make
-    it anew.
-    """
+    """What follows from it is newer: Snakemake has nothing to do until it is told to."""
     path = finished.folder / "results/tiny" / RUN
     path.write_bytes(path.read_bytes()[:-9])
     os.utime(path, ns=(0, 0))
@@ -189,10 +184,8 @@ def test_a_job_over_its_memory(finished, trouble, says):
     print(printed)
     assert says in printed
     runs = finished.folder / "results/tiny" / FOLDER
-    assert {path.parent.name for path in runs.glob("*/seed-0-1.parquet")} == {
-        "slam-ndcg@10",
-        "listnet",
-    }
+    result = {path.parent.name for path in runs.glob("*/seed-0-1.parquet")}
+    assert result == {"slam-ndcg@10", "listnet"}
     told = scant(finished, "status", "results/tiny")
     print(told)
     # One for each reading, in the order in which Snakemake came to them.

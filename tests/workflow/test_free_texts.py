@@ -1,6 +1,4 @@
-"""The free texts of a study (titles, claims' words, own sources) come to its page as they are,
-whatever they hold.
-"""
+"""Free texts of a study (titles, words, sources) come to its page as they are."""
 
 import json
 import re
@@ -17,7 +15,6 @@ from scant.schema import _resolved, read_yaml
 from scant.study.schema import schema
 
 pytestmark = pytest.mark.slow
-
 NASTY = (
     "{input} {{x}} {0} $x^{2}$ \"q\" 'q' $(touch pwned) `touch pwned` ; touch pwned # "
     "<script>pwned()</script> "
@@ -103,9 +100,7 @@ NAMES = {  # settings that are text, but name something or are a path
 
 
 def free_texts(rule: dict, root: dict, path: tuple = ()):
-    """The places in a JSON schema where any text may be, "*" for any id, with the pattern that it
-    has to keep.
-    """
+    """Where a JSON schema allows any text, "*" for any id, with the pattern it has to keep."""
     rule = _resolved(rule, root)
     types = rule.get("type", ())
     pattern = rule.get("pattern", "")
@@ -125,9 +120,7 @@ def free_texts(rule: dict, root: dict, path: tuple = ()):
 
 
 def fill(content: dict, path: tuple, pattern: str, texts: dict, above: tuple = ()) -> None:
-    """Put a new text at each place of the content that a path has, and its own path into
-    `texts`.
-    """
+    """Put a new text at each place of a path, and its own path into `texts`."""
     key, *rest = path
     for name in content if key == "*" else {key} & content.keys():
         if rest:
@@ -144,9 +137,7 @@ def one_line(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def written():
-    """Settings and claims with a text of its own at each place where any text may be, and the
-    places by text.
-    """
+    """Settings and claims with a text of its own wherever any may be, and the places by text."""
     study, claims, texts = *json.loads(json.dumps([STUDY, CLAIMS])), {}
     titled = ("datasets", "streams", "games", "logs", "populations", "learners", "experiments")
     for entry in (entry for section in titled for entry in study[section].values()):
@@ -256,9 +247,8 @@ def test_commands_print_and_write_them(project, written, tmp_path, monkeypatch, 
         assert capsys.readouterr().out.replace("\n", "").isprintable(), arguments
     with zipfile.ZipFile(tmp_path / "texts.zip") as archive:
         crate = json.loads(archive.read("ro-crate-metadata.json"))
-    assert {claim["source"]["title"] for claim in claims.values()} <= {
-        entity.get("name") for entity in crate["@graph"]
-    }
+    result = {claim["source"]["title"] for claim in claims.values()}
+    assert result <= {entity.get("name") for entity in crate["@graph"]}
     described = json.loads((tmp_path / "own.json").read_text())
     assert described["license"] == own["terms"]
     assert described["description"].startswith(own["title"])

@@ -1,6 +1,4 @@
-"""The workflow outside of a clone: installed from a wheel, and imported as a module from another
-folder.
-"""
+"""The workflow outside of a clone: installed from a wheel, and imported as a module."""
 
 import json
 import re
@@ -133,9 +131,7 @@ learners: {hers: {kind: "hers:PairwiseLogistic", rates: [0.1]}, random: {kind: r
 
 @pytest.mark.slow
 def test_each_addition_that_the_first_study_offers_is_played_and_travels(wheel, tmp_path):
-    """Learner, measure, quantity, figure, table, stream, data set and claim, by its lines of #:
-    alone.
-    """
+    """Learner, measure, quantity, figure, table, stream, data set, claim, by lines of #: alone."""
     folder, results = tmp_path / "mine", tmp_path / "mine/results/first"
     run("scant", "init", folder, folder=tmp_path, package=wheel)
     text = re.sub("^#:", "", (folder / "study.yaml").read_text(), flags=re.M)
@@ -168,11 +164,9 @@ def test_each_addition_that_the_first_study_offers_is_played_and_travels(wheel, 
     run("scant", *packing, folder=folder, package=wheel)
     with zipfile.ZipFile(tmp_path / "mine.zip") as packed:
         assert {"study.yaml", *own} <= {*packed.namelist()} and len(own) == 8
-    for name, rules in (
-        ("measure", {"run"}),
-        ("figure", {"figures_figure_my_updates", "tables_my_updates"}),
-        ("quantity", {"judge"}),
-    ):
+    cases = (("measure", {"run"}), ("figure", {"figures_figure_my_updates", "tables_my_updates"}))
+    cases += (("quantity", {"judge"}),)
+    for name, rules in cases:
         file, before = folder / f"my_{name}.py", (folder / f"my_{name}.py").read_text()
         file.write_text(
             before.replace("0.8", "0.7")
@@ -187,9 +181,7 @@ def test_each_addition_that_the_first_study_offers_is_played_and_travels(wheel, 
 
 @pytest.mark.slow
 def test_another_workflow_imports_it(tmp_path, project):
-    """As `module` and snakedeploy do: the rules of a clone, with the study file of another
-    folder.
-    """
+    """As `module` and snakedeploy do: a clone's rules, with another folder's study file."""
     study = small(yaml.safe_load((ROOT / "src/scant/starter/study.yaml").read_text()))
     study["claims"] = None
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(study))
@@ -212,9 +204,7 @@ def test_another_workflow_imports_it(tmp_path, project):
 
 
 def deployed(folder: Path, source: Path) -> Path:
-    """Lay out a folder as `snakedeploy deploy-workflow` does: the configuration, and a Snakefile
-    that imports ours.
-    """
+    """Lay out a folder as `snakedeploy deploy-workflow` does: configuration and a Snakefile."""
     shutil.copytree(source / "config", folder / "config")
     (folder / "workflow").mkdir()
     lines = [
@@ -260,6 +250,5 @@ def test_a_deployed_workflow_makes_its_page(saved, tmp_path):
         assert (tiny / name).read_bytes() == (made / name).read_bytes()
     assert (tiny / "report.html").stat().st_size > 10**6 and (tiny / "manifest.json").is_file()
     runs = [path.relative_to(made) for path in made.glob("runs/**/*.parquet")]
-    assert runs and all(
-        (tiny / run).stat().st_mtime_ns == (made / run).stat().st_mtime_ns for run in runs
-    )
+    assert runs
+    assert all((tiny / run).stat().st_mtime_ns == (made / run).stat().st_mtime_ns for run in runs)

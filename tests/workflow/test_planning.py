@@ -1,6 +1,4 @@
-"""Studies are planned by the workflow, named targets ask for their stage alone, and the workflow is
-clean.
-"""
+"""Studies are planned by the workflow, named targets ask for their stage alone."""
 
 import re
 from pathlib import Path
@@ -14,7 +12,6 @@ from scant.study.plan import Plan
 ROOT = Path(__file__).parents[2]
 # As unlike as can be; the first is the one that is planned where none is named.
 STUDIES = {"config/config.yaml": None, "config/studies/real-top.yaml": "real-top"}
-
 KINDS = ("perceptron", "top", "fixed_items", "ads", "generalisation")
 RUNS = {"fetch", "convert", "make_stream", "simulate", "campaign", "make_log", "run"}
 TABLES = RUNS | {"best_weights", "tables_theory", *(f"tables_{kind}" for kind in KINDS)}

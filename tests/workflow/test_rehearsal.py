@@ -43,10 +43,8 @@ def test_the_papers_study_goes_through_without_a_set_and_then_with_it(project, r
     results = project.folder / "results/paper"
     assert "Yandex Internet Mathematics 2009" in (results / "report.html").read_text()
     verdicts = {row["id"]: row for row in read_rows(results / "claims.csv")[1]}
-    assert (
-        "missing here: Yandex Internet Mathematics 2009"
-        in verdicts["top-kl-like-squared-yandex"]["data"]
-    )
+    result = "missing here: Yandex Internet Mathematics 2009"
+    assert result in verdicts["top-kl-like-squared-yandex"]["data"]
     assert not list(results.glob("runs/*/yandex*"))
     original = project.folder / "results/data/original/mslr-web10k"
     assert all(path.is_symlink() for path in original.glob("*.txt"))

@@ -106,18 +106,9 @@ def test_ci_can_be_run():
 
 
 def test_make_knows_its_targets():
-    for target in (
-        "study",
-        "data",
-        "streams",
-        "runs",
-        "figures",
-        "tables",
-        "test",
-        "lint",
-        "lock",
-        "clean",
-    ):
+    targets = ("study", "data", "streams", "runs", "figures", "tables", "test", "lint", "lock")
+    targets += ("clean",)
+    for target in targets:
         subprocess.run(
             ["make", "-n", target], cwd=ROOT, check=True, capture_output=True, timeout=60
         )
@@ -129,18 +120,14 @@ def test_make_clean_leaves_references(tmp_path):
         tmp_path / "results/reference/tiny/claims.csv",
         tmp_path / "results/tiny/claims.csv",
     )
-    for path in (
-        kept,
-        gone,
-        tmp_path / "results/.hidden",
-        *(tmp_path / name for name in ("src", "tests", "benchmarks")),
-    ):
+    paths = (kept, gone, tmp_path / "results/.hidden")
+    paths += (*(tmp_path / name for name in ("src", "tests", "benchmarks")),)
+    for path in paths:
         path.mkdir(parents=True)
     for _ in range(2):  # the second time there is nothing but references
         subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True, timeout=60)
-        assert kept.exists() and sorted(path.name for path in (tmp_path / "results").iterdir()) == [
-            "reference"
-        ]
+        assert kept.exists()
+        assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["reference"]
     shutil.rmtree(tmp_path / "results")
     subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True, timeout=60)
 
@@ -158,8 +145,6 @@ def test_of_the_results_only_references_are_committed():
 
 
 def test_the_limit_that_the_workflow_lifts_is_snakemakes():
-    """rules/common.smk sets `job_rate_limiter` to None: a Snakemake that calls it otherwise would
-    be slow again.
-    """
+    """rules/common.smk sets `job_rate_limiter` to None: a Snakemake that calls it would be slow."""
     source = inspect.getsource(job_scheduler.JobScheduler)
     assert "self.job_rate_limiter = (" in source and "if self.job_rate_limiter is None" in source

@@ -1,6 +1,4 @@
-"""What runs again after a change, and that a disturbed run ends in the same bytes as an undisturbed
-one.
-"""
+"""What runs again after a change; a disturbed run ends in the bytes of an undisturbed one."""
 
 import gzip
 import os
@@ -53,9 +51,7 @@ def appended(path, text="EDITED = True\n"):
 
 
 def test_a_second_run_does_nothing_after_a_touch_nor_after_edits_that_change_no_result(finished):
-    """Comments and docstrings of all modules, comments of rules and the study file, and modules
-    that no job is made of.
-    """
+    """Comments, docstrings, comments of rules and the study file, and modules of no job."""
     modules = list((finished.folder / "src").rglob("*.py"))
     assert len(modules) > 80
     for path in modules:
@@ -82,9 +78,7 @@ ASKED = ["results/tiny/tables/games.csv", "results/tiny/figures/figure-logs.svg"
 
 
 def test_a_killed_run_can_be_taken_up_again_on_one_core(finished):
-    """What two cores had done is kept, one core does the rest: all has the bytes of an undisturbed
-    run.
-    """
+    """What two cores had done is kept, one core does the rest: bytes of an undisturbed run."""
     finished.forget()
     runs = finished.folder / "results/tiny/runs"
     kill_when(finished, lambda: len(list(runs.rglob("seed-*.parquet"))) >= 8)
@@ -106,9 +100,7 @@ def test_a_killed_run_can_be_taken_up_again_on_one_core(finished):
 
 
 def kill_when(project, ready):
-    """Start what is asked for, and end it with SIGKILL, jobs and all, as soon as `ready` says
-    so.
-    """
+    """Start what is asked for, and end it by SIGKILL, jobs and all, once `ready` says so."""
     process = subprocess.Popen(
         project.command(*ASKED, "--cores", 2),
         cwd=project.folder,
@@ -123,10 +115,8 @@ def kill_when(project, ready):
             time.sleep(0.02)
         assert ready() and process.poll() is None, "the study ended before it could be killed"
     finally:
-        family = [
-            psutil.Process(process.pid),
-            *psutil.Process(process.pid).children(recursive=True),
-        ]
+        family = [psutil.Process(process.pid)]
+        family += [*psutil.Process(process.pid).children(recursive=True)]
         os.killpg(process.pid, signal.SIGKILL)
         for member in family:  # those of a group of their own
             with suppress(psutil.NoSuchProcess):
@@ -347,9 +337,7 @@ experiments: {e: {streams: [linear], learners: [random], seeds: 2}}
 
 
 def test_what_prune_deletes_is_drawn_again_only_for_what_needs_it(finished):
-    """A study without its streams is whole; a new learner draws those that it plays on again, of
-    the same bytes.
-    """
+    """A study without its streams is whole; a new learner draws those it plays on again, alike."""
     drawn = [
         file
         for file in finished.reference

@@ -1,6 +1,4 @@
-"""The tiny study from end to end: which files there are, what they hold, and what they say of
-themselves.
-"""
+"""The tiny study from end to end: which files there are, what they hold, say of themselves."""
 
 import hashlib
 import json
@@ -26,7 +24,6 @@ from scant.study.plan import Plan, span, untitled
 from scant.verdict import words
 
 pytestmark = pytest.mark.slow
-
 CONTEXTUAL = [f"figure-{name}" for name in ("2.1", "2.2", "2.ap", "3.4", "top-k", "top-regret")]
 FIGURES = [*CONTEXTUAL, "figure-steps", "figure-steps-top", "figure-3.1", "figure-observability"]
 FIGURES += [f"figure-games-{name}" for name in ("horizon", "items", "rounds")]
@@ -280,9 +277,7 @@ def test_losses_stay_below_the_bounds_that_hold_for_them(runs):
 
 
 def test_regret_is_against_the_best_fixed_weights_of_the_same_queries(tiny, runs):
-    """Each round's comparator is certified, and no learner that is judged by it beats the best of
-    all rounds by far.
-    """
+    """Each round's comparator is certified, and no learner judged by it beats the best by far."""
     files = sorted((tiny / "comparators").rglob("*.parquet"))
     assert len(files) == COMPARATORS
     for path in files:
@@ -330,9 +325,7 @@ ONE_WIDTH = {"figure-observability", "figure-coverage"}
 
 
 def sizes_of(folder):
-    """The width (inches) of each SVG of a folder, and the size (points) of its smallest text, by
-    name.
-    """
+    """The width (inches) of a folder's SVGs, and the size (points) of their smallest text."""
     found = {}
     for path in sorted(folder.glob("*.svg")):
         text = path.read_text()

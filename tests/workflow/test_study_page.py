@@ -1,6 +1,4 @@
-"""The page of the tiny study in a real browser: what a study writes is shown, and nothing is asked
-for.
-"""
+"""The tiny study's page in a real browser: what a study writes is shown, nothing asked for."""
 
 import pandas as pd
 import pytest
@@ -30,7 +28,6 @@ def test_the_page_shows_the_study(tiny, browser, theme, width):
         "the page is wider than the screen"
     )
     assert said == []
-    assert {url for url in asked if not url.startswith("data:")} == {
-        (tiny / "report.html").as_uri()
-    }
+    result = {url for url in asked if not url.startswith("data:")}
+    assert result == {(tiny / "report.html").as_uri()}
     context.close()
