@@ -119,7 +119,7 @@ def test_rows_of_a_list_have_no_answer(form):
         [row["estimate"], row["low"], row["high"], row["approx_low"], row["lift"]]
     ).all()
     assert today["low"] < today["estimate"] < today["high"]
-    assert sum("of a list" in note or "of each list" in note for note in found.notes) == 1
+    assert sum("lists apart by --list" in note for note in found.notes) == 1
     assert "none: several rows are of one visit" in found.text()
 
 

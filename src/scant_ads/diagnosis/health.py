@@ -192,10 +192,12 @@ def propensities(
         if summary.by_user
         else None
     )
-    wrong = showings.problem(summary.showings, users.most if users else 1)
+    # an item of whole lists is in many of them
+    of_lists = summary.propensity_of == "list"
+    wrong = None if of_lists else showings.problem(summary.showings, users.most if users else 1)
     if wrong:
         yield wrong
-    else:
+    elif not summary.propensity_of:
         yield from probabilities(tally, policies, least_propensity, users)
 
 

@@ -1,5 +1,5 @@
 """Sums by user, and bounds for logs in which visits of one user depend on each other, and only
-users are independent.
+users are independent. The places of a list are such visits, and lists users, where none are known.
 
 A mean over visits is the quotient of two sums over users, of S_u, the sum of a user's terms, and
 n_u, how many visits the user made. If the mean is m, the terms S_u - m n_u have a mean of 0 over
@@ -189,9 +189,9 @@ class ByUser:
         """The CTR of the first of two policies over that of the second; None without a click of
         it.
         """
-        return (
-            self._of_pair(quotients.ratio, pair, largest) if self._sums(pair[1])[1].any() else None
-        )
+        if not self._sums(pair[1])[1].any():
+            return None
+        return self._of_pair(quotients.ratio, pair, largest, bool(np.isfinite(largest[0])))
 
     def parts(self, policy: str) -> tuple[np.ndarray, np.ndarray]:
         """The sums by user whose quotient is the self-normalised CTR: of its terms, and of its

@@ -26,6 +26,7 @@ from scant_ads.diagnosis import health
 from scant_ads.diagnosis.leaks import LEAK
 from scant_ads.diagnosis.lists import LISTS
 from scant_ads.diagnosis.measurement import HINDSIGHT
+from scant_ads.diagnosis.premise import MATTERS
 from scant_ads.evaluation import arms, clusters, lifts, mixes, pairs, periods, quotients, rewards
 from scant_ads.evaluation.arms import Always
 from scant_ads.evaluation.basis import Basis
@@ -37,7 +38,9 @@ from scant_ads.reading import digests
 from scant_ads.reading.tally import ROUNDED, Both, Tally
 from scant_ads.unit import MEANS
 
-BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
+BY = (
+    "betting, by "  # the bounds where visits of one user, or rows of one list, depend on each other
+)
 WITHHELD = frozenset(  # numbers of a row that mean nothing if its weights are wrong
     (*MEANS, "lift", "lift_low", "lift_high", "needed_test", "needed_train", "needed_users")
 )
@@ -102,7 +105,8 @@ class Judge:
         self.users = self._by_user(tally)
         users = self.users if self.same_log else self._by_user(self.of_today)
         propensity, reward, count = self.of_today.cells[""].arrays()
-        self.alike = health.alike(replace(self.of_today, ads=tally.ads))
+        self.places = basis.places
+        self.alike = None if self.places else health.alike(replace(self.of_today, ads=tally.ads))
         self.today_is_uniform = self.alike is not None
         cells = np.ones_like(propensity), reward, count
         self.today = self._row(Logging.kind, "", cells, 1.0, (1.0,), users and users.rate("", 1.0))
@@ -174,7 +178,8 @@ class Judge:
                 "verdict": verdict,
                 "warnings": " ".join([*row["warnings"].split(), *sorted(doubts)]),
             }
-            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan) if LISTS in doubts else {}
+            withheld = WITHHELD & row.keys() if doubts & {LISTS, MATTERS} else {}
+            row |= dict.fromkeys(withheld, np.nan)
             return
         if sample is not None:
             sample = (int(row["clicks"]), int(row["rows"])) if _is_exact(row) else None
@@ -300,6 +305,9 @@ class Judge:
         lift = None
         largest = (judged.largest, base.largest)
         random = generator(self.seed, "advice", "lift")
+        if self.places and self.over_today and (lift := self.users.lift(pair, (np.inf, 1.0))):
+            apart = lifts.quotient(judged.bounds, base.bounds)
+            return replace(apart, lower=lift.lower)
         if self._at_once and self.users:
             lift = self.users.lift(pair, largest)
         elif self._at_once and None not in (judged.sample, base.sample):
@@ -346,7 +354,7 @@ class Judge:
         bounds = of_users or lifts.of_rate(terms, _is_exact(row))
         if not estimate.refused:
             if of_users:
-                row |= {"bound": BY_USER} | self._ends(of_users)
+                row |= {"bound": BY + self.basis.test.clusters[:-1]} | self._ends(of_users)
             elif self.least_propensity is None and key:
                 bounds = self._without_range(terms, weight * (1 - reward), count)
                 row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(
@@ -373,7 +381,7 @@ class Judge:
             row["estimate"] = (
                 min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
             )
-            if estimate.diagnostics.matched_clicks:
+            if estimate.diagnostics.matched_clicks and not self.places:
                 row |= self._approximate(key, weight, reward, count)
         else:
             row |= dict.fromkeys(WITHHELD & row.keys(), np.nan)
@@ -390,6 +398,9 @@ class Judge:
                 "largest possible: "
                 f"shown as {'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
             )
+        if self.places:
+            row |= self.places.columns(key, self.unit)
+            self.notes += filter(None, [self.places.note(name, key)])
         if row["low"] > row["high"]:
             self.notes.append(
                 f"{name}: its bounds leave no {self.unit.mean} that is possible: "
@@ -422,6 +433,8 @@ class Judge:
         """An estimate without a warning of a mean weight that may be 1; refused if `uniform` lacks
         ads.
         """
+        if self.places:
+            return self.places.diagnosed(key, estimate)
         mean = estimate.diagnostics.mean_weight
         notices = {notice.kind: notice for notice in estimate.warnings}
         if abs(mean - 1) <= logs.SLACK or (of_users and key and self.users.may_be_one(key)):
@@ -548,7 +561,9 @@ class Judge:
             row["verdict"] = row["verdict"] and "none"
 
     def mix(self) -> dict[str, dict[str, float]]:
-        """The mix of ads of the policies that are always compared."""
+        """The mix of ads of the policies that are always compared; empty for lists."""
+        if self.places:
+            return {}
         mix = {Logging.kind: mixes.of_log(self.of_today)}
         return mix if self.today_is_uniform else mix | {Uniform.kind: mixes.of_alike(self.tally)}
 
@@ -573,10 +588,11 @@ class Judge:
             ending += f", of which {self.ads:,} were shown" if self.alike > self.ads else ""
         if log.source.fraction:
             ending += f"; its propensity is {log.source.fraction}"
-        counts = tally.users.counts()
-        of_users = (
-            " of {:,} users, who made up to {:,} visits each".format(*counts) if counts else ""
-        )
+        counts, of_users = tally.users.counts(), ""
+        if counts and log.clusters == "lists":
+            of_users = " of {:,} lists of up to {:,} places".format(*counts)
+        elif counts:
+            of_users = " of {:,} users, who made up to {:,} visits each".format(*counts)
         of_files = f", in {log.form}" if log.in_folder else ""
         total = self.unit.total(tally.mean("") * tally.rows, tally.rows)
         return f"{role} {log.name}: {tally.rows:,} rows{of_users}, {total}{of_files}{ending}"

@@ -13,7 +13,7 @@ import numpy as np
 from scant.data import logs
 from scant.errors import DataError, SettingError, as_arguments, is_number, unknown
 from scant.randomness import generator
-from scant_ads.diagnosis import leaks, lists, overview, shapes
+from scant_ads.diagnosis import leaks, lists, overview, premise, shapes
 from scant_ads.diagnosis.showings import Groups
 from scant_ads.policies import learning
 from scant_ads.progress import silent
@@ -72,12 +72,14 @@ class Log:
         path : the file, or the folder
         columns : what the file calls `action`, `reward`, `propensity`, `timestamp`, `position`, by
             these names; and which of its columns are `id`, by which visits are told apart, `user`,
-            whose visit it was, and `eligible`, lists of the ads that could be shown
+            whose visit it was, `eligible`, lists of the ads that could be shown, and `list`, which
+            list a row is a place of
         ignore : columns to leave out
         categorical : features to take as text, as they are written, though they are numbers or
             times, such as 01067 or 08:30; columns of JSON to take as they are
         units : what propensities and rewards are written as, `propensities`, `propensity`,
-            `rewards`, `reward_max`, `reward_min`, `reward_unit` and `less`: see `Units`
+            `rewards`, `reward_max`, `reward_min`, `reward_unit`, `less` and, of lists,
+            `propensity_of`: see `Units`
 
         Raises
         ------
@@ -150,6 +152,18 @@ class Log:
     def in_folder(self) -> bool:
         """Whether it is in a folder, and read in batches."""
         return isinstance(self.source, Folder)
+
+    @property
+    def propensity_of(self) -> str:
+        """What the propensities of a log of lists are of, see `reading.lists`; "" for others."""
+        visits = None if self.in_folder else self.source.visits
+        return "" if visits is None else visits.propensity_of
+
+    @property
+    def clusters(self) -> str:
+        """What makes rows depend on each other, in the plural."""
+        of_lists = self.propensity_of and "user" not in self.source.optional
+        return "lists" if of_lists else "users"
 
     @property
     def form(self) -> str:
@@ -308,6 +322,7 @@ class Log:
             *leaks.problems(self._head, self.unit.nothing),
             *shapes.problems(self._head, reported),
             *lists.problems((self.half_of or self)._head),  # a part has some rows of a list
+            *(premise.problems(self.visits) if self.propensity_of else ()),
         ]
 
     @cached_property

@@ -1,0 +1,127 @@
+"""Lists judged: the premise of each kind of propensities, and clicks by place."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from scant.bandits import evaluation, intervals
+from scant.data import logs
+from scant.errors import SettingError
+from scant_ads.reading.lists import Order
+from scant_ads.reading.visits import Visits
+from scant_ads.unit import Unit
+
+PREMISES = {  # of users, under which weights are right, by what propensities are of
+    "above": "if what stands below an item does not change its clicks",
+    "place": "if nothing else in a list changes the clicks on an item",
+    "list": "whatever users do",
+}
+
+
+class Places:
+    """The rows of a log of lists by place.
+
+    log : all of its rows
+    """
+
+    def __init__(self, log: Visits):
+        self.log, self.premise = log, PREMISES[log.propensity_of]
+        self.rows = np.bincount(log.place)
+        self.length = len(log) / int(self.rows[0])  # of a list, on average
+
+    def weight(self, key: str) -> np.ndarray:
+        """The weights of a policy, by its name in the tally, float64 (rows)."""
+        if not key:
+            return np.ones(len(self.log))
+        return self.log.weights[:, self.number(key)]
+
+    def number(self, key: str) -> int:
+        """The number of a policy's column."""
+        return self.log.policies.index(key.removeprefix(logs.POLICY))
+
+    def columns(self, key: str, unit: Unit) -> dict:
+        """The columns of a policy's row that others have not: its premise, and what it earns at
+        each place, a list; NaN where the effective sample is below `evaluation.LEAST_ESS` rows.
+        """
+        weight, place = self.weight(key), self.log.place
+        sums, squares = (np.bincount(place, weight**power) for power in (1, 2))
+        earned = np.bincount(place, weight * self.log.reward) * unit.width
+        earned = (earned + self.rows * unit.least) / self.rows[0]
+        earned[(sums**2 < evaluation.LEAST_ESS * squares) | (sums == 0)] = np.nan
+        return {"premise": self.premise} | {
+            f"place_{number}": value for number, value in enumerate(earned.tolist(), 1)
+        }
+
+    def depth(self, weight: np.ndarray) -> int:
+        """To which place the log carries a policy: weights further down are 0."""
+        return int(self.log.place[weight > 0].max(initial=-1)) + 1
+
+    def note(self, name: str, key: str) -> str:
+        """A sentence on how far down the log carries a policy; "" if that is all places."""
+        depth = self.depth(self.weight(key))
+        if depth in (0, len(self.rows)):
+            return ""
+        return (
+            f"{name}: the log carries it to place {depth} of {len(self.rows)}. Further down weights "
+            "are too large: there estimates and lower ends count nothing, and upper ends all that "
+            "is possible"
+        )
+
+    def diagnosed(self, key: str, estimate: evaluation.Evaluation) -> evaluation.Evaluation:
+        """An evaluation with the mean weight of the place, of those that the log carries, where it
+        is farthest from 1 by its error, and a warning if it is too far.
+        """
+        weight, place = self.weight(key), self.log.place
+        if not (key and (depth := self.depth(weight))):
+            return estimate
+        step, possible = weight, place < depth
+        if self.log.propensity_of == "above":  # the weight of a single step down, where it is made
+            step = self.log.probabilities[:, self.number(key)] / self.log.propensity
+            order = Order.of(self.log.list.astype(np.int64), place)
+            below = order.rows[1:][order.above[1:] > 0]
+            possible[below] &= weight[order.rows[:-1][order.above[1:] > 0]] > 0
+        rows, sums, squares = (
+            np.bincount(place[possible], step[possible] ** power, depth) for power in range(3)
+        )
+        mean = sums / rows
+        variance = np.maximum(squares - rows * mean**2, 0.0) / np.maximum(rows - 1, 1)
+        low = intervals.t_of(rows, mean, variance, (1 + evaluation.ALARM) / 2)
+        error = np.maximum(mean - low, max(logs.SLACK, 1e-6))
+        worst = int(np.argmax(np.abs(mean - 1) / error))
+        of_place = dict(
+            zip(
+                ("mean_weight", "mean_weight_low", "mean_weight_high"),
+                map(float, (mean[worst], (mean - error)[worst], (mean + error)[worst])),
+                strict=True,
+            )
+        )
+        warnings = [notice for notice in estimate.warnings if notice.kind != "mean-weight"]
+        if abs(mean[worst] - 1) > error[worst]:
+            reason = f"the mean weight at place {worst + 1} is {mean[worst]:.4f}, not 1"
+            reason += (
+                ": probabilities are of another kind, or wrong, or some items cannot be logged"
+            )
+            warnings.append(evaluation.Notice("mean-weight", reason))
+        diagnostics = replace(estimate.diagnostics, **of_place)
+        return replace(estimate, diagnostics=diagnostics, warnings=tuple(warnings))
+
+
+def check_settings(test, named: Mapping, train, **settings) -> None:
+    """Raise a SettingError for what is not for logs of lists.
+
+    named : the policies
+    settings : by the name of an option, its value, None or False where it is not given
+    """
+    settings = {"train": train, "split": test.half_of} | settings
+    if given := [name for name, value in settings.items() if value not in (None, False)]:
+        raise SettingError(
+            f"--{given[0].replace('_', '-')} is not for logs of lists: policies of lists are "
+            "columns policy:NAME of one log, and their bounds need no least propensity"
+        )
+    for name, policy in named.items():
+        if not isinstance(policy, str):
+            raise SettingError(
+                f"{name} chooses one ad for a visit, and no list: give the probabilities of a "
+                "policy of lists, of the same kind as the propensities, as a column policy:NAME"
+            )

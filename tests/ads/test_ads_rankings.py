@@ -1,0 +1,133 @@
+"""Logs of lists judged: prefix, item-position and whole-list weights, each under its premise; what
+is refused; and the two tests of a log, of its users and of what its propensities are of.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_ads_arms import rows_of
+from worlds_of_lists import BEST, LOGGED, USERS, chances, clicks_by_place, log_of
+
+import scant_ads as sa
+from scant_ads.reading.lists import Order, weights_of
+
+SOFT = 3 * LOGGED
+
+
+def read(frame, kind, **columns):
+    return sa.Log.from_frame(frame, {"list": "visit"} | columns, propensity_of=kind)
+
+
+def kinds_of(log):
+    return {problem["kind"] for problem in log.check()["problems"]}
+
+
+def truth(user, target=BEST):
+    """The clicks a visit of a policy and of the logging one."""
+    clicks = clicks_by_place(user).sum(axis=2)
+    return [
+        (chances(scores)["list"][:, :, 0] * clicks).sum(axis=1).mean()
+        for scores in (target, LOGGED)
+    ]
+
+
+def every_list(kind, target=BEST):
+    """The chance of each list of each context, (480), and the weights of its rows, (480 x 3)."""
+    logged, judged = chances(LOGGED), chances(target)
+    place = np.tile(np.arange(3), 480)
+    order = Order.of(np.repeat(np.arange(480), 3), place)
+    ratio = (judged[kind] / logged[kind]).reshape(-1, 1)
+    weights = weights_of(ratio, kind, order, np.zeros(len(place), int))
+    return logged["list"][:, :, 0].ravel() / 4, weights.reshape(480, 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "user"),
+    [
+        *(("above", user) for user in USERS),
+        *(("list", user) for user in USERS),
+        ("place", "position"),
+        ("place", "random"),
+    ],
+)
+@pytest.mark.parametrize("target", [BEST, SOFT], ids=["best", "soft"])
+def test_weights_are_unbiased_where_their_premise_holds(kind, user, target):
+    chance, weights = every_list(kind, target)
+    clicks = clicks_by_place(user).reshape(480, 3)
+    assert chance @ (weights * clicks).sum(axis=1) == pytest.approx(
+        truth(user, target)[0], abs=1e-9
+    )
+    assert chance @ weights == pytest.approx(1, abs=1e-9)
+
+
+def test_the_world_is_the_one_whose_numbers_are_known():
+    assert truth("position") == pytest.approx([1.4770833, 0.7402127], abs=1e-6)
+    assert truth("navigational") == pytest.approx([1.0699875, 0.8789740], abs=1e-6)
+    assert truth("informational") == pytest.approx([1.5609629, 1.4814018], abs=1e-6)
+    chance, weights = every_list("place")
+    clicks = clicks_by_place("navigational").reshape(480, 3)
+    assert chance @ (weights * clicks).sum(axis=1) - truth("navigational")[0] == pytest.approx(
+        0.5866, abs=1e-4
+    )
+
+
+@pytest.mark.parametrize("rows", ["in order", "shuffled"])
+def test_a_policy_of_lists_is_judged_by_what_its_clicks_a_visit_are(rows):
+    log = log_of(4000, "navigational", "above", seed=3)
+    log = log if rows == "in order" else log.sample(frac=1, random_state=2)
+    found = sa.evaluate("best", read(log, "above"))
+    today, row = found.rows
+    best, logged = truth("navigational")
+    assert today["estimate"] == pytest.approx(log["reward"].sum() / 4000)
+    assert today["low"] < logged < today["high"] and row["low"] < best < row["high"]
+    assert row["lift_low"] < best / logged - 1 < row["lift_high"]
+    places = [row[f"place_{number}"] for number in (1, 2, 3)]
+    of_best = chances(BEST)["above"].prod(axis=2)[:, :, None] * clicks_by_place("navigational")
+    assert places[0] == pytest.approx(of_best.sum(axis=1).mean(axis=0)[0], rel=0.1)
+    assert row["bound"] == "betting, by list" and row["warnings"] == ""
+    text = found.text()
+    premise = "if what stands below an item does not change its clicks"
+    (answer,) = [line for line in text.splitlines() if line.startswith("  best")]
+    assert f"{row['verdict']}, {premise}" in answer
+    assert f"{premise}: " in found.decision() and "4,000 lists of up to 3 places" in text
+
+
+def test_weights_of_prefixes_are_products_from_the_top_down():
+    frame = pd.DataFrame(
+        {
+            "visit": ["b", "a", "b", "a", "a"],
+            "position": [1, 0, 0, 2, 1],
+            "action": [5, 6, 7, 8, 9],
+            "reward": 0,
+            "propensity": [0.5, 0.25, 0.2, 0.5, 0.4],
+            "policy:one": [0.25, 0.5, 0.1, 0.1, 0.8],
+        }
+    )
+    visits = read(frame, "above").visits
+    assert visits.place.tolist() == [1, 0, 0, 2, 1]
+    order = Order.of(visits.list.astype(int), visits.place)
+    ratio = (visits.probabilities[:, 0] / visits.propensity)[:, None]
+    assert order.down(np.multiply, ratio)[:, 0] == pytest.approx([0.25, 2, 0.5, 0.8, 4])
+
+
+def test_weights_that_a_log_does_not_carry_count_nothing():
+    """Ten items of ten in ten places: a list of ten has a weight of 10! now and then."""
+    random, lists_, places = np.random.default_rng(1), 400, 10
+    shown = np.argsort(random.random((lists_, places)), axis=1)
+    place = np.tile(np.arange(places), lists_)
+    frame = pd.DataFrame(
+        {
+            "visit": np.repeat(np.arange(lists_), places),
+            "position": place + 1,
+            "action": shown.ravel(),
+            "reward": (random.random(lists_ * places) < 0.3).astype(int),
+            "propensity": 1 / (places - place),
+            "policy:sorted": (shown.ravel() == place) * 1.0,
+        }
+    )
+    found = sa.evaluate("sorted", read(frame, "above"))
+    row = rows_of(found)["sorted"]
+    shown_places = [number for number in range(1, 11) if row[f"place_{number}"] >= 0]
+    assert shown_places == [1] and row["verdict"] == "cannot tell"
+    assert row["low"] < 3 < row["high"] and row["high"] > 8
+    assert any("the log carries it to place" in note for note in found.notes)
