@@ -6,39 +6,43 @@ import numpy as np
 import pandas as pd
 import pytest
 from test_ads_arms import rows_of
-from worlds_of_lists import BEST, LOGGED, USERS, chances, clicks_by_place, log_of
+from worlds_of_lists import (
+    BEST,
+    KINDS,
+    LOGGING,
+    SOFT,
+    USERS,
+    abandoned,
+    clicks_by_place,
+    kinds,
+    log_of,
+    shuffled,
+)
 
 import scant_ads as sa
+from scant.errors import DataError
+from scant_ads.diagnosis import lists, premise
 from scant_ads.reading.lists import Order, weights_of
-
-SOFT = 3 * LOGGED
 
 
 def read(frame, kind, **columns):
     return sa.Log.from_frame(frame, {"list": "visit"} | columns, propensity_of=kind)
 
 
-def kinds_of(log):
-    return {problem["kind"] for problem in log.check()["problems"]}
-
-
 def truth(user, target=BEST):
     """The clicks a visit of a policy and of the logging one."""
     clicks = clicks_by_place(user).sum(axis=2)
-    return [
-        (chances(scores)["list"][:, :, 0] * clicks).sum(axis=1).mean()
-        for scores in (target, LOGGED)
-    ]
+    return [(chance * clicks).sum(axis=1).mean() for chance in (target, LOGGING)]
 
 
 def every_list(kind, target=BEST):
     """The chance of each list of each context, (480), and the weights of its rows, (480 x 3)."""
-    logged, judged = chances(LOGGED), chances(target)
+    logged, judged = kinds(LOGGING), kinds(target)
     place = np.tile(np.arange(3), 480)
     order = Order.of(np.repeat(np.arange(480), 3), place)
     ratio = (judged[kind] / logged[kind]).reshape(-1, 1)
     weights = weights_of(ratio, kind, order, np.zeros(len(place), int))
-    return logged["list"][:, :, 0].ravel() / 4, weights.reshape(480, 3)
+    return LOGGING.ravel() / 4, weights.reshape(480, 3)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +86,7 @@ def test_a_policy_of_lists_is_judged_by_what_its_clicks_a_visit_are(rows):
     assert today["low"] < logged < today["high"] and row["low"] < best < row["high"]
     assert row["lift_low"] < best / logged - 1 < row["lift_high"]
     places = [row[f"place_{number}"] for number in (1, 2, 3)]
-    of_best = chances(BEST)["above"].prod(axis=2)[:, :, None] * clicks_by_place("navigational")
+    of_best = BEST[:, :, None] * clicks_by_place("navigational")
     assert places[0] == pytest.approx(of_best.sum(axis=1).mean(axis=0)[0], rel=0.1)
     assert row["bound"] == "betting, by list" and row["warnings"] == ""
     text = found.text()
@@ -131,3 +135,71 @@ def test_weights_that_a_log_does_not_carry_count_nothing():
     assert shown_places == [1] and row["verdict"] == "cannot tell"
     assert row["low"] < 3 < row["high"] and row["high"] > 8
     assert any("the log carries it to place" in note for note in found.notes)
+
+
+def test_where_clicks_depend_on_what_stands_above_weights_of_places_give_no_answer():
+    for seed in range(3):
+        found = sa.evaluate("best", read(abandoned(2000, seed), "place"))
+        row = rows_of(found)["best"]
+        assert row["verdict"] == "none" and premise.MATTERS in row["warnings"]
+        assert np.isnan([row["estimate"], row["low"], row["lift"]]).all() and not found.choice
+        assert "none, if nothing else in a list changes" in found.text()
+        assert "log --propensity-of above" in found.text()
+    above = rows_of(sa.evaluate("best", read(abandoned(5000, 1, "above"), "above")))["best"]
+    assert above["low"] < 0.875 < above["high"] and above["verdict"] == "cannot tell"
+
+
+@pytest.mark.parametrize("user", ["position", "random", "mixed"])
+def test_right_users_are_not_accused(user):
+    """Users who differ have clicks that go with clicks above: half of `mixed` see one place."""
+    values = [
+        premise.depends_on_above(read(log_of(1000, user, "place", seed=seed), "place").visits)
+        for seed in range(20)
+    ]
+    assert min(values) > premise.LEVEL and np.mean(np.array(values) < 0.5) > 0.2
+    found = sa.evaluate("best", read(log_of(3000, user, "place"), "place"))
+    row = rows_of(found)["best"]
+    assert row["verdict"] != "none" and row["warnings"] == ""
+    if user != "mixed":
+        assert row["low"] < truth(user)[0] < row["high"]
+
+
+def test_users_who_leave_are_seen_and_kinds_of_visits_that_never_come_again_are_not_tested():
+    for kind in ("place", "above"):
+        for seed in range(5):
+            log = log_of(1000, "navigational", kind, seed=seed)
+            assert premise.depends_on_above(read(log, kind).visits) < premise.LEVEL
+    log["x"] = np.sin(log["visit"])
+    assert np.isnan(premise.depends_on_above(read(log, "above").visits))
+    notes = sa.evaluate("best", read(log.drop(columns="x"), "above")).notes
+    assert any("Propensities by place would not do here" in note for note in notes)
+
+
+@pytest.mark.parametrize("user", ["position", "navigational"])
+def test_kinds_of_propensities_are_told_apart(user):
+    """Taken for those of a place, such of a soft policy have a mean weight of exactly 1, too."""
+    wrong = {"place": lists.ABOVE, "above": lists.PLACE}
+    for seed in range(10):
+        for kind, other in (("place", "above"), ("above", "place")):
+            log = log_of(1000, user, kind, SOFT, seed=seed)
+            assert not {*wrong.values()} & kinds_of_problems(log, kind)
+            assert wrong[other] in kinds_of_problems(log, other)
+    with pytest.raises(DataError, match=r"given what stands above.*--propensity-of above"):
+        sa.evaluate("best", read(log_of(1000, user, "above", SOFT), "place"))
+
+
+def kinds_of_problems(frame, kind):
+    return {problem["kind"] for problem in read(frame, kind).check()["problems"]}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_policy_of_which_a_log_lacks_items_has_a_lower_bound_alone(kind):
+    """Of lists whose best three items are shuffled in 30 % of visits the mean weights are far from
+    1 at the first place: an upper end by what is missed would be wrong.
+    """
+    log = log_of(3000, "position", kind, logging=shuffled(0.3), seed=2)
+    found = sa.evaluate("best", read(log, kind))
+    row = rows_of(found)["best"]
+    assert row["verdict"] == "none" and row["lower"] < truth("position")[0]
+    assert np.isnan([row["estimate"], row["high"]]).all() and "mean-weight" in row["warnings"]
+    assert any("the mean weight at place" in note for note in found.notes)

@@ -93,6 +93,8 @@ def _of_kind(head: list[Visits]) -> Iterator[Problem]:
         np.concatenate([getattr(part, name) for part in head]) for name in ("list", "place")
     )
     kind, of_log = head[0].propensity_of, (head, ads_of(head), place, of_list.astype(np.int64))
+    if not place.any():
+        return
     if kind == "place":
         yield from _given_above(*of_log, "Say --propensity-of above")
     if kind == "above":
@@ -251,13 +253,14 @@ def _of_place(
     """
     rows, mean, fall, error = _whole_lists(head, place, visit)
     same = {*ad[rows[:, 0]]} == {*ad[rows[:, -1]]}
-    if same and len(fall) > 1 and fall[-1] + error[-1] < len(fall) - 1 - CLOSE:
+    is_flat = (np.abs(fall) <= CLOSE + error).all()
+    if same and is_flat and fall[-1] + error[-1] < len(fall) - 1 - CLOSE:
         reason = (
-            "propensities are not probabilities given what stands above: the mean of 1 / "
-            f"propensity does not fall by one from place to place ({_first(mean)})"
+            "propensities are not probabilities given what stands above, but those of an item at "
+            "its place: the mean of 1 / propensity is about the same at all places "
+            f"({_first(mean)})"
         )
-        mend = "If they are of an ad at its place, say --propensity-of place; if of lists, list"
-        yield Problem(PLACE, reason, mend, severity="error")
+        yield Problem(PLACE, reason, "Say --propensity-of place", severity="error")
 
 
 def _first(means: np.ndarray) -> str:

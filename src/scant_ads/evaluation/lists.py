@@ -63,9 +63,9 @@ class Places:
         if depth in (0, len(self.rows)):
             return ""
         return (
-            f"{name}: the log carries it to place {depth} of {len(self.rows)}. Further down weights "
-            "are too large: there estimates and lower ends count nothing, and upper ends all that "
-            "is possible"
+            f"{name}: the log carries it to place {depth} of {len(self.rows)}. Further down "
+            "weights are too large: there estimates and lower ends count nothing, and upper ends "
+            "all that is possible"
         )
 
     def diagnosed(self, key: str, estimate: evaluation.Evaluation) -> evaluation.Evaluation:
