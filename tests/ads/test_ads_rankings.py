@@ -2,6 +2,8 @@
 is refused; and the two tests of a log, of its users and of what its propensities are of.
 """
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +22,8 @@ from worlds_of_lists import (
 )
 
 import scant_ads as sa
-from scant.errors import DataError
+from scant.cli import main
+from scant.errors import DataError, SettingError
 from scant_ads.diagnosis import lists, premise
 from scant_ads.reading.lists import Order, weights_of
 
@@ -203,3 +206,197 @@ def test_a_policy_of_which_a_log_lacks_items_has_a_lower_bound_alone(kind):
     assert row["verdict"] == "none" and row["lower"] < truth("position")[0]
     assert np.isnan([row["estimate"], row["high"]]).all() and "mean-weight" in row["warnings"]
     assert any("the mean weight at place" in note for note in found.notes)
+
+
+def wide(frame):
+    """A row for each list."""
+    named = ["position", "action", "reward", "propensity", "policy:best"]
+    rows = frame.groupby("visit", sort=False)
+    return pd.concat([rows["query"].first(), rows[named].agg(list)], axis=1).reset_index()
+
+
+def numbers(found):
+    columns = ("estimate", "low", "high", "lift_low", "place_1", "verdict")
+    return [[row[column] for column in columns] for row in found.rows]
+
+
+@pytest.mark.parametrize("form", ["frame", "csv", "parquet", "folder", "wide", "wide csv"])
+def test_every_form_of_a_log_gives_the_same_numbers(form, tmp_path):
+    frame = log_of(600, "navigational", "above", seed=4)
+    expected = numbers(sa.evaluate("best", read(frame, "above")))
+    path, columns = tmp_path / "log", {"list": "visit"}
+    path = path.with_suffix(".csv" if "csv" in form else ".parquet")
+    if "wide" in form:
+        frame, columns = wide(frame).drop(columns=["visit", "position"]), {}
+    if form == "folder":
+        path = tmp_path
+        for number, part in frame.groupby(frame.index // 1000):
+            part.to_parquet(tmp_path / f"{number}.parquet")
+    elif form.endswith("csv"):
+        frame.to_csv(path, index=False)
+    elif form != "frame":
+        frame.to_parquet(path)
+    source = sa.Log.from_frame if form == "frame" else sa.Log.read
+    log = source(frame if form == "frame" else path, columns, propensity_of="above")
+    assert numbers(sa.evaluate("best", log)) == expected
+
+
+def ccb(frame):
+    """The same log as lines of CCB."""
+    lines = []
+    for number, rows in frame.groupby("visit"):
+        outcomes = [
+            {
+                "_label_cost": -row.reward,
+                "_a": [row.action, *({*range(6)} - {row.action})],
+                "_p": [row.propensity, *[0.0] * 5],
+                "policy:best": row.best,
+            }
+            for row in rows.rename(columns={"policy:best": "best"}).itertuples()
+        ]
+        context = {
+            "query": rows["query"].iloc[0],
+            "_multi": [{"_tag": f"item-{item}"} for item in range(6)],
+            "_slots": [{}] * 3,
+        }
+        event = {"EventId": str(number), "c": context, "_outcomes": outcomes}
+        lines.append(json.dumps(event) + "\n")
+    return lines
+
+
+def test_outcomes_of_ccb_are_places_of_lists(tmp_path, capsys):
+    frame, path = log_of(400, "navigational", "above", seed=5), tmp_path / "log.json"
+    path.write_text("".join(ccb(frame)))
+    expected = numbers(sa.evaluate("best", read(frame, "above")))
+    assert numbers(sa.evaluate("best", sa.Log.read(path))) == expected
+    assert main(["ads", "evaluate", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "400 lists of up to 3 places" in out and "what stands below an item" in out
+    one = json.loads(ccb(frame)[0])
+    slates = one | {"_label_cost": -1, "_outcomes": [{"_a": [0], "_p": [0.5]}]}
+    path.write_text("".join([*ccb(frame)[:3], json.dumps(slates) + "\n"]))
+    with pytest.raises(DataError, match="line 4 is of slates, with one cost for all decisions"):
+        sa.evaluate("best", sa.Log.read(path))
+
+
+def changed(**columns):
+    return log_of(100, "navigational", "above").assign(**columns)
+
+
+REFUSED = {
+    "a place twice": (
+        lambda: changed(position=lambda log: log["position"].replace(3, 2)),
+        "row 3: a list has its place 2 twice .99 more rows",
+    ),
+    "an item twice": (
+        lambda: changed(action=lambda log: log["action"].where(log.index != 4, log["action"][3])),
+        "row 5: a list has item '\\d' twice",
+    ),
+    "a gap": (lambda: changed().query("position != 2"), "row 2: a list has place 3, and not all"),
+    "no first place": (
+        lambda: changed().query("position > 1 or visit > 3"),
+        "row 1: a list has place 2, and not all",
+    ),
+    "a place below 0": (
+        lambda: changed(position=lambda log: log["position"] - 3),
+        "position -2 is below 0",
+    ),
+    "no places": (
+        lambda: changed().drop(columns="position"),
+        "no column says at which place.*'position': 'COLUMN'",
+    ),
+    "a reward of the list": (
+        lambda: changed(reward=lambda log: log["visit"] % 2),
+        "all rows of a list have the same reward.*write one row for each list",
+    ),
+    "a missing list": (
+        lambda: changed(visit=lambda log: log["visit"].where(log.index > 0)),
+        "row 1: the list is missing",
+    ),
+    "lengths": (
+        lambda: wide(changed()).assign(reward=[[1, 0]] + [[0, 1, 0]] * 99),
+        "row 1: 'reward' has 2 values, and 'action' 3",
+    ),
+    "one reward for a wide list": (
+        lambda: wide(changed()).assign(reward=1),
+        "'action' has lists, and 'reward' none.*write it as one text",
+    ),
+    "an empty list": (
+        lambda: wide(changed()).assign(action=lambda log: [[], *log["action"][1:]]),
+        "row 1: 'action' has 0 values",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_no_log_of_lists_is_refused(what):
+    frame, message = REFUSED[what]
+    with pytest.raises(DataError, match=message):
+        sa.evaluate("best", read(frame(), "above"))
+
+
+def test_what_propensities_are_of_is_never_guessed():
+    frame = log_of(300, "navigational", "above")
+    with pytest.raises(DataError, match=r"not said what propensities.*--propensity-of above"):
+        sa.evaluate("best", sa.Log.from_frame(frame, {"list": "visit"}))
+    with pytest.raises(DataError, match=r"--propensity-of above is for lists.*--list COLUMN"):
+        sa.evaluate("best", sa.Log.from_frame(frame, propensity_of="above"))
+    with pytest.raises(SettingError, match="unknown kind of --propensity-of 'marginal'"):
+        read(frame, "marginal")
+    with pytest.raises(DataError, match="row 2: probabilities of a list differ"):
+        sa.evaluate("best", read(frame, "list"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "settings", "message"),
+    [
+        ("ad:1", {}, "ad:1 chooses one ad for a visit, and no list"),
+        ("logistic", {}, "logistic chooses one ad"),
+        ("best", {"least_propensity": 0.1}, "least_propensity. is not for logs of lists"),
+        ("best", {"covariate": "x"}, "covariate.? is not for logs of lists"),
+        ("best", {"doubly_robust": True}, "doubly_robust. is not for logs of lists"),
+    ],
+)
+def test_what_is_not_for_lists_is_refused(policy, settings, message):
+    log = read(log_of(200, "navigational", "above"), "above")
+    with pytest.raises(SettingError, match=message):
+        sa.evaluate(policy, log, **settings)
+
+
+def test_halves_of_a_log_of_lists_are_refused():
+    train, test = read(log_of(200, "navigational", "above"), "above").split(0.5)
+    with pytest.raises(SettingError, match="train. is not for logs of lists"):
+        sa.evaluate("best", test, train=train)
+    with pytest.raises(SettingError, match="split. is not for logs of lists"):
+        sa.evaluate("best", test)
+
+
+def test_a_column_that_looks_like_users_leaves_no_answer_until_it_is_named():
+    frame = log_of(400, "navigational", "above").assign(user=lambda log: log["visit"] // 4)
+    found = sa.evaluate("best", read(frame, "above"))
+    assert rows_of(found)["best"]["verdict"] == "none"
+    named = sa.evaluate("best", read(frame, "above", user="user"))
+    row = rows_of(named)["best"]
+    assert row["verdict"] != "none" and row["bound"] == "betting, by user"
+    assert row["estimate"] == pytest.approx(
+        rows_of(sa.evaluate("best", read(frame.drop(columns="user"), "above")))["best"]["estimate"]
+    )
+    assert "1,200 rows of 100 users" in named.text()
+
+
+def test_the_command_the_table_and_the_report_say_the_premise(tmp_path, capsys):
+    frame, path = log_of(3000, "navigational", "above", seed=1), str(tmp_path / "log.csv")
+    frame.to_csv(path, index=False)
+    of_lists = ["--list", "visit", "--propensity-of", "above"]
+    assert main(["ads", "check", path, *of_lists]) == 0
+    assert "lists: 3,000, with up to 3 places each" in capsys.readouterr().out
+    outputs = ["--output", str(tmp_path / "table.json"), "--report", str(tmp_path / "report.html")]
+    assert main(["ads", "evaluate", path, *of_lists, *outputs]) == 0
+    out, report = capsys.readouterr().out, (tmp_path / "report.html").read_text()
+    premise_ = "if what stands below an item does not change its clicks"
+    assert out.count(premise_) >= 3 and premise_ in report.partition("</h1>")[0]
+    assert "place 3" in out and "place 3" in report and "SNIPS" not in out
+    table = json.loads((tmp_path / "table.json").read_text())
+    assert table["policies"][1]["premise"] == premise_ and table["policies"][1]["place_1"] > 0.8
+    assert main(["ads", "check", path]) == 1
+    assert "--list" in capsys.readouterr().out

@@ -340,7 +340,7 @@ def equal_rows(summary) -> Iterator[Problem]:
             "position=COLUMN"
         )
         yield Problem("duplicates", reason, mend, count, severity="error")
-    if more := summary.digests.equal(half=True) - count:
+    if (more := summary.digests.equal(half=True) - count) and not summary.propensity_of:
         reason = (
             f"rows share a visit: {more:,} of {rows:,} have the id of an earlier one, but "
             "another ad or position"

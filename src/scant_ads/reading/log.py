@@ -86,7 +86,9 @@ class Log:
         DataError : there is no such file, or its columns cannot be read at all
         SettingError : a column that is not there
         """
-        read = Folder if Path(path).is_dir() else formats.read
+        of_lists = "list" in (columns or {}) or units.get("propensity_of")
+        in_folder = formats.read_folder if of_lists else Folder
+        read = in_folder if Path(path).is_dir() else formats.read
         return cls._read(read, path, columns, ignore, categorical, units)
 
     @classmethod
