@@ -286,12 +286,13 @@ def changed(**columns):
 REFUSED = {
     "a place twice": (
         lambda: changed(position=lambda log: log["position"].replace(3, 2)),
-        "row 3: a list has its place 2 twice .99 more rows",
+        "row 3: a list has place 2 twice .99 more rows",
     ),
     "an item twice": (
         lambda: changed(action=lambda log: log["action"].where(log.index != 4, log["action"][3])),
         "row 5: a list has item '\\d' twice",
     ),
+    "one list": (lambda: pd.concat([changed(visit=1)] * 4), "a list has more than 1,000 rows"),
     "a gap": (lambda: changed().query("position != 2"), "row 2: a list has place 3, and not all"),
     "no first place": (
         lambda: changed().query("position > 1 or visit > 3"),
@@ -299,7 +300,7 @@ REFUSED = {
     ),
     "a place below 0": (
         lambda: changed(position=lambda log: log["position"] - 3),
-        "position -2 is below 0",
+        "a list has place -2, and not all",
     ),
     "no places": (
         lambda: changed().drop(columns="position"),
@@ -365,9 +366,9 @@ def test_what_is_not_for_lists_is_refused(policy, settings, message):
 
 def test_halves_of_a_log_of_lists_are_refused():
     train, test = read(log_of(200, "navigational", "above"), "above").split(0.5)
-    with pytest.raises(SettingError, match="train. is not for logs of lists"):
+    with pytest.raises(SettingError, match=r"train. is not for logs of lists"):
         sa.evaluate("best", test, train=train)
-    with pytest.raises(SettingError, match="split. is not for logs of lists"):
+    with pytest.raises(SettingError, match=r"split. is not for logs of lists"):
         sa.evaluate("best", test)
 
 

@@ -106,7 +106,7 @@ def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Itera
     first, uniform = head[0], 1 / (ad.max() + 1)
     if first.id is not None:
         ids = np.concatenate([part.id for part in head])
-        yield Key("--id", _numbered(*ids.T), uniform, "", True, True)
+        yield Key("--id", numbered(*ids.T), uniform, "", True, True)
     for name in filter(is_called_a_visit, first.names):
         visit, mend = codes_of(head, name), f"--ignore {quote(name)}"
         is_sure = is_called_an_id(name) or USUAL * (visit.max() + 1) >= len(visit)
@@ -120,7 +120,7 @@ def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Itera
     exactly = "write times more exactly" if "time" in columns else "name its time by --time COLUMN"
     if columns:
         repeat = uniform if "time" in columns else _least(head, ad)
-        yield Key(" and ".join(columns), _numbered(*columns.values()), repeat, exactly)
+        yield Key(" and ".join(columns), numbered(*columns.values()), repeat, exactly)
     features = {
         name: codes_of(head, name)
         for name in first.names
@@ -128,7 +128,7 @@ def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Itera
     }
     if features:
         words = " and ".join([*columns, "equal features"])
-        yield Key(words, _numbered(*columns.values(), *features.values()), uniform, exactly)
+        yield Key(words, numbered(*columns.values(), *features.values()), uniform, exactly)
     for name, visit in features.items():
         if LONGEST * (visit.max() + 1) >= len(visit):
             yield Key(repr(name), visit, _least(head, ad), f"--ignore {quote(name)}")
@@ -137,13 +137,9 @@ def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Itera
         yield Key("places that follow each other", visit, uniform, mend, True, True)
 
 
-def _numbered(*columns: np.ndarray) -> np.ndarray:
+def numbered(*columns: np.ndarray) -> np.ndarray:
     """The number of each row's values in columns of whole numbers, int (rows)."""
-    sums = np.zeros(len(columns[0]), np.uint64)
-    for column in columns:
-        of_column = hashing.mixed(column.astype(np.uint64))
-        sums = hashing.mixed((sums + np.uint64(1)) * hashing.MIXERS[0] + of_column)
-    return np.unique(sums, return_inverse=True)[1]
+    return np.unique(hashing.of_columns(*columns), return_inverse=True)[1]
 
 
 def _least(head: list[Visits], ad: np.ndarray) -> float:

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from scant_ads.diagnosis.lists import numbered
 from scant_ads.reading import hashing, lists
 from scant_ads.reading.visits import Problem, Visits
 
 MATTERS, NOTED = "above-matters", "above-noted"  # the kinds of the problems
 LEVEL = 0.001  # of the test
-MOST = 1 << 19  # rows that are looked at, about: of whole lists
-SECRET = np.uint64(0x9E3779B97F4A7C15)  # of the halves, and of the lists that are looked at
+MOST = 1 << 18  # rows that are looked at, about: of whole lists
 
 
 def problems(log: Visits) -> Iterator[Problem]:
@@ -49,7 +49,7 @@ def depends_on_above(log: Visits) -> float:
     """
     from scipy.special import ndtr
 
-    mixed = hashing.mixed(log.list * SECRET)
+    mixed = hashing.of_columns(log.list)
     if len(log) > MOST:
         some = mixed >> np.uint64(32) < np.uint64((MOST << 32) // len(log))
         log, mixed = log.take(some), mixed[some]
@@ -59,9 +59,9 @@ def depends_on_above(log: Visits) -> float:
     pull = (clicks / np.maximum(count, 1))[2 * item + 1 - half]
     order = lists.Order.of(log.list.astype(np.int64), log.place)
     above = order.down(np.add, pull) - pull
-    stratum = _numbered(item, log.place, half)
+    stratum = numbered(item, log.place, half)
     if log.propensity_of == "place":
-        stratum = _numbered(stratum, log.propensity.view(np.uint64))
+        stratum = numbered(stratum, log.propensity.view(np.uint64))
     kept = (log.place > 0) & (np.bincount(stratum) > 1)[stratum]
     stratum = np.unique(stratum[kept], return_inverse=True)[1]
     rows = np.bincount(stratum)
@@ -83,12 +83,4 @@ def depends_on_above(log: Visits) -> float:
 
 def _items(log: Visits) -> np.ndarray:
     """The number of each row's item for its kind of visit, int (rows)."""
-    return _numbered(log.action, *log.features.view(np.uint32).T)
-
-
-def _numbered(*columns: np.ndarray) -> np.ndarray:
-    """The number of each row's values in columns of whole numbers, int (rows)."""
-    sums = np.zeros(len(columns[0]), np.uint64)
-    for column in columns:
-        sums = hashing.mixed((sums + np.uint64(1)) * SECRET + column.astype(np.uint64))
-    return np.unique(sums, return_inverse=True)[1]
+    return numbered(log.action, *log.features.view(np.uint32).T)

@@ -455,23 +455,21 @@ class Columns:
             reason = f"--propensity-of {kind} is for lists, and no column tells lists apart"
             self.add("list-column", reason, "Name it by --list COLUMN, such as that of visits")
             return {}
-        code, _ = arrays.distinct(arrays.plain(column))
-        if (code < 0).any():
-            self.add("list-missing", "the list is missing", "Leave the rows out", code < 0)
+        column = arrays.decoded(column)
+        absent = np.asarray(column.is_null(nan_is_null=True))
+        if absent.any():
+            self.add("list-missing", "the list is missing", "Leave the rows out", absent)
         if position is None and "position" not in self.names:
             reason = "no column says at which place of its list a row stands"
             self.add("column", reason, "--columns position=COLUMN says which", column="position")
         if any(problem.severity == "error" for problem in self.problems):
             return {}
-        place = position.astype(np.int64) - min(int(position.min()), 1)
-        if position.min() < 0:
-            self.within("position", position, position < 0, "is below 0", "Number places from 1")
-            return {}
-        order, faults = lists.Order.of(code, place), 0
-        for fault in lists.faults(code, place, action, order, actions):
-            self.add(*fault)
-            faults += 1
-        if faults:
+        code = column.dictionary_encode().indices.to_numpy().astype(np.int64)
+        place = position.astype(np.int64) - int(position.min() != 0)  # from 0, or from 1
+        order = lists.Order.of(code, place)
+        if faults := list(lists.faults(place, action, order, actions)):
+            for fault in faults:
+                self.add(*fault)
             return {}
         if lists.is_of_the_list(reward, order):
             reason = "all rows of a list have the same reward: it is that of the whole list"

@@ -24,10 +24,10 @@ import numpy as np
 
 from scant.bandits import evaluation
 from scant.errors import short
-from scant_ads.reading import hashing
 
 KINDS = ("above", "place", "list")
 LIST = "list"  # the role of the column that tells lists apart
+LONGEST = 1000  # rows of a list, at most
 MOSTLY = 20  # lists with a reward, all of whose rows have the same: then it is the list's
 
 
@@ -89,47 +89,37 @@ def weights_of(weights: np.ndarray, kind: str, order: Order, place: np.ndarray) 
 
 
 def faults(
-    code: np.ndarray, place: np.ndarray, action: np.ndarray, order: Order, ids: tuple[str, ...]
+    place: np.ndarray, action: np.ndarray, order: Order, ids: tuple[str, ...]
 ) -> Iterator[tuple[str, str, str, np.ndarray]]:
     """What is wrong with rows as places of lists: kind, reason, mend and bool (rows) of each fault.
 
-    code, place, action : int (rows), the number of the list, the place from 0, and the item
+    place, action : int (rows), the place from 0, and the item
     ids : of the items
     """
-    twice = np.zeros(len(code), bool)
-    twice[order.rows[1:]] = np.diff(place[order.rows]) == 0
-    twice[order.rows[order.above == 0]] = False
-    again = hashing.mixed(code.astype(np.uint64) * np.uint64(len(ids)) + action.astype(np.uint64))
-    same = np.zeros(len(code), bool)
-    if len(np.unique(again)) < len(again):
-        ranked = np.lexsort((place, again))
-        same[ranked[1:]] = again[ranked[1:]] == again[ranked[:-1]]
-    gap = np.zeros(len(code), bool)
-    gap[order.rows] = place[order.rows] != order.above
-    for kind, bad, reason, mend in (
-        (
-            "place-twice",
-            twice,
-            "a list has its place {place} twice",
-            "Give each list an id of its own, and keep one row for each of its places",
-        ),
-        (
-            "item-twice",
-            same,
-            "a list has item {item} twice",
-            "Lists have an item once: give each list an id of its own, and keep one row of each",
-        ),
-        (
-            "place-gap",
-            gap & ~twice.any(),
-            "a list has place {place}, and not all places above it",
-            "Log every place from the top on, also those without a reward",
-        ),
-    ):
+    own_id = "Give each list an id of its own, and keep one row for each of its places"
+
+    def fault(kind: str, ranked: np.ndarray, reason: str, mend: str = own_id) -> Iterator:
+        bad = np.zeros(len(place), bool)
+        bad[order.rows] = ranked
         if bad.any():
             row = int(np.argmax(bad))
-            at = {"place": int(place[row]) + 1, "item": short(ids[action[row]])}
-            yield kind, reason.format(**at), mend, bad
+            of_row = {"place": place[row] + 1, "item": short(ids[action[row]])}
+            yield kind, f"a list has {reason.format(**of_row)}", mend, bad
+
+    if order.above.max() >= LONGEST:
+        longest = f"more than {LONGEST:,} rows: its column does not tell lists apart"
+        yield from fault("list-long", order.above >= LONGEST, longest)
+        return
+    ranked, items = place[order.rows], action[order.rows]
+    twice = np.r_[False, (np.diff(ranked) == 0) & (order.above[1:] > 0)]
+    yield from fault("place-twice", twice, "place {place} twice")
+    again = np.zeros(len(place), bool)
+    for apart in range(1, int(order.above.max()) + 1):
+        again[apart:] |= (items[apart:] == items[:-apart]) & (order.above[apart:] >= apart)
+    yield from fault("item-twice", again, "item {item} twice")
+    mend = "Log every place from the top on, counted from 1, also those without a reward"
+    gaps = (ranked != order.above) & ~twice.any()
+    yield from fault("place-gap", gaps, "place {place}, and not all places above it", mend)
 
 
 def is_of_the_list(reward: np.ndarray, order: Order) -> bool:
