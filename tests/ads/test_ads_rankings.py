@@ -3,6 +3,7 @@ is refused; and the two tests of a log, of its users and of what its propensitie
 """
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -401,3 +402,16 @@ def test_the_command_the_table_and_the_report_say_the_premise(tmp_path, capsys):
     assert table["policies"][1]["premise"] == premise_ and table["policies"][1]["place_1"] > 0.8
     assert main(["ads", "check", path]) == 1
     assert "--list" in capsys.readouterr().out
+
+
+def test_both_kinds_of_propensities_say_what_differs_at_the_second_place():
+    log, by_place = (log_of(4000, "navigational", kind, SOFT) for kind in ("above", "place"))
+    log = log.assign(**{"place:propensity": by_place["propensity"]})
+    log = log.assign(**{"place:best": by_place["policy:best"]})
+    (note,) = [note for note in sa.evaluate("best", read(log, "above")).notes if "place 2" in note]
+    more, low, high = map(float, re.findall(r"[+-][\d.]+\d", note))
+    chance, weights = every_list("place", SOFT)
+    truth_ = SOFT[:, :, None] * clicks_by_place("navigational")
+    clicks = clicks_by_place("navigational").reshape(480, 3)
+    expected = (chance @ (weights * clicks))[1] - truth_.sum(axis=1).mean(axis=0)[1]
+    assert 0 < low < expected < high and more == pytest.approx(expected, abs=0.1)

@@ -400,7 +400,9 @@ class Judge:
             )
         if self.places:
             row |= self.places.columns(key, self.unit)
-            self.notes += filter(None, [self.places.note(name, key)])
+            random = generator(self.seed, "advice", "lists")
+            of_place = self.places.difference(name, key, self.unit, self.level, random)
+            self.notes += filter(None, [self.places.note(name, key), of_place])
         if row["low"] > row["high"]:
             self.notes.append(
                 f"{name}: its bounds leave no {self.unit.mean} that is possible: "

@@ -8,6 +8,7 @@ import numpy as np
 from scant.bandits import evaluation, intervals
 from scant.data import logs
 from scant.errors import SettingError
+from scant_ads.evaluation import clusters, lifts
 from scant_ads.reading.lists import Order
 from scant_ads.reading.visits import Visits
 from scant_ads.unit import Unit
@@ -66,6 +67,30 @@ class Places:
             f"{name}: the log carries it to place {depth} of {len(self.rows)}. Further down "
             "weights are too large: there estimates and lower ends count nothing, and upper ends "
             "all that is possible"
+        )
+
+    def difference(self, name: str, key: str, unit: Unit, level: float, random) -> str:
+        """A sentence on how many clicks more weights of places make of the second place than those
+        from the top down, of which both are right if what stands above does not matter; "" where
+        the log does not have both.
+
+        random : the generator of the order of lists, or users
+        """
+        if not key or self.log.beside is None or self.depth(self.weight(key)) < 2:
+            return ""
+        here, users = self.log.take(self.log.place == 1), clusters.Users()
+        number = self.number(key)
+        weights = {"place": here.beside[:, number], "above": here.weights[:, number]}
+        users.add(here.together, {"": np.ones(len(here))} | weights, here.reward)
+        by = clusters.ByUser(users, 1, random)
+        ends = [lifts.without_range(by.rate(of, np.inf), by.missed(of)) for of in weights]
+        bounds, one_sided = lifts.difference(*ends), (1 + level) / 2
+        low, high = (unit.width * end(one_sided) for end in (bounds.lower, bounds.upper))
+        more = unit.width * float(np.mean((weights["place"] - weights["above"]) * here.reward))
+        return (
+            f"{name}: at place 2 weights of places make it {more:+.3f} {unit.events} "
+            f"({low:+.3f} to {high:+.3f}) more than weights from the top down; it is 0 if what "
+            "stands above does not matter"
         )
 
     def diagnosed(self, key: str, estimate: evaluation.Evaluation) -> evaluation.Evaluation:

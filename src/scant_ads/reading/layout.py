@@ -136,7 +136,8 @@ class Columns:
 
     def visits(self) -> Visits | None:
         self.missing_columns()
-        names = list(filter(is_feature, self.names))
+        beside = lists.BESIDE if KEY + lists.LIST in self.names else logs.POLICY
+        names = [name for name in filter(is_feature, self.names) if not name.startswith(beside)]
         full = [name.removeprefix(logs.FULL) for name in self.names if name.startswith(logs.FULL)]
         policies = tuple(
             name.removeprefix(logs.POLICY) for name in self.names if name.startswith(logs.POLICY)
@@ -496,6 +497,12 @@ class Columns:
         if probabilities:
             weights = np.column_stack(probabilities) / propensity[:, None]
             fields["weights"] = lists.weights_of(weights, kind, order, place)
+        names = [name for name in self.names if name.startswith(logs.POLICY)]
+        names = [lists.BESIDE + name.removeprefix(logs.POLICY) for name in names]
+        logged = f"{lists.BESIDE}propensity"
+        if probabilities and {logged, *names} <= {*self.names}:
+            beside = np.column_stack([self.probability(name) for name in names])
+            fields["beside"] = beside / self.probability(logged)[:, None]
         return fields
 
     # ads

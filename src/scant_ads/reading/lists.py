@@ -27,6 +27,8 @@ from scant.errors import short
 
 KINDS = ("above", "place", "list")
 LIST = "list"  # the role of the column that tells lists apart
+# prefix of columns with probabilities of the item at its place beside those given what stands above
+BESIDE = "place:"
 LONGEST = 1000  # rows of a list, at most
 MOSTLY = 20  # lists with a reward, all of whose rows have the same: then it is the list's
 

@@ -59,6 +59,8 @@ class Visits(Log):
     list : uint64 (rows), which list each row is a place of; None if rows are visits of their own
     place : int64 (rows), its place in the list, from 0; None likewise
     weights : float64 (rows x policies), of policies of lists, see `reading.lists`; None likewise
+    beside : float64 (rows x policies), weights of the item at its place, beside those given what
+        stands above; None where a log lacks them
     propensity_of : what the propensities of lists are of, one of `lists.KINDS`; "" likewise
     """
 
@@ -72,6 +74,7 @@ class Visits(Log):
     list: np.ndarray | None = None
     place: np.ndarray | None = None
     weights: np.ndarray | None = None
+    beside: np.ndarray | None = None
     propensity_of: str = ""
 
     @property

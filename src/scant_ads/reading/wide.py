@@ -11,6 +11,7 @@ from pyarrow import compute
 from scant.data import logs
 from scant.errors import DataError
 from scant_ads.reading import arrays, eligibility
+from scant_ads.reading.lists import BESIDE
 from scant_ads.reading.nested import parsed
 from scant_ads.reading.visits import KEY
 
@@ -30,7 +31,7 @@ def apart(path, table, column_of: Callable[[str], str], lines: np.ndarray | None
     names = [
         column_of("action"),
         *(column_of(role) for role in ("reward", "propensity")),
-        *(name for name in table.column_names if name.startswith(logs.POLICY)),
+        *(name for name in table.column_names if name.startswith((logs.POLICY, BESIDE))),
     ]
     lists = {name: _lists(table.column(name)) for name in names if name in table.column_names}
     if lists.get(names[0]) is None:
