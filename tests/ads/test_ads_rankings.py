@@ -146,7 +146,8 @@ def test_where_clicks_depend_on_what_stands_above_weights_of_places_give_no_answ
         found = sa.evaluate("best", read(abandoned(2000, seed), "place"))
         row = rows_of(found)["best"]
         assert row["verdict"] == "none" and premise.MATTERS in row["warnings"]
-        assert np.isnan([row["estimate"], row["low"], row["lift"]]).all() and not found.choice
+        withheld = [row[key] for key in ("estimate", "low", "lift", "place_1")]
+        assert np.isnan(withheld).all() and not found.choice
         assert "none, if nothing else in a list changes" in found.text()
         assert "log --propensity-of above" in found.text()
     above = rows_of(sa.evaluate("best", read(abandoned(5000, 1, "above"), "above")))["best"]
@@ -175,6 +176,8 @@ def test_users_who_leave_are_seen_and_kinds_of_visits_that_never_come_again_are_
             assert premise.depends_on_above(read(log, kind).visits) < premise.LEVEL
     log["x"] = np.sin(log["visit"])
     assert np.isnan(premise.depends_on_above(read(log, "above").visits))
+    by_place = log_of(100, "position", "place").assign(x=lambda log: np.sin(log["visit"]))
+    assert premise.NOTED in kinds_of_problems(by_place, "place")
     notes = sa.evaluate("best", read(log.drop(columns="x"), "above")).notes
     assert any("Propensities by place would not do here" in note for note in notes)
 
@@ -205,7 +208,10 @@ def test_a_policy_of_which_a_log_lacks_items_has_a_lower_bound_alone(kind):
     found = sa.evaluate("best", read(log, kind))
     row = rows_of(found)["best"]
     assert row["verdict"] == "none" and row["lower"] < truth("position")[0]
-    assert np.isnan([row["estimate"], row["high"]]).all() and "mean-weight" in row["warnings"]
+    assert (
+        np.isnan([row["estimate"], row["high"], row["place_1"]]).all()
+        and "mean-weight" in row["warnings"]
+    )
     assert any("the mean weight at place" in note for note in found.notes)
 
 

@@ -25,8 +25,14 @@ MOST = 1 << 18  # rows that are looked at, about: of whole lists
 
 
 def problems(log: Visits) -> Iterator[Problem]:
-    """That clicks depend on what stands above, which leaves no answer by propensities by place."""
+    """That clicks depend on what stands above, which leaves no answer by propensities by place, or
+    that it cannot be told.
+    """
     p = depends_on_above(log)
+    if p != p and log.propensity_of == "place":
+        reason = "whether clicks depend on what stands above cannot be tested"
+        mend = "No two visits have the same features: --ignore those that tell nothing of clicks"
+        yield Problem(NOTED, reason, mend)
     if not p < LEVEL:
         return
     reason = (
@@ -53,7 +59,8 @@ def depends_on_above(log: Visits) -> float:
     if len(log) > MOST:
         some = mixed >> np.uint64(32) < np.uint64((MOST << 32) // len(log))
         log, mixed = log.take(some), mixed[some]
-    half, item = (mixed & np.uint64(1)).astype(int), _items(log)
+    half = (mixed & np.uint64(1)).astype(int)
+    item = numbered(log.action, *log.features.view(np.uint32).T)  # of each kind of visit
     count = np.bincount(2 * item + half, minlength=2 * item.max() + 2)
     clicks = np.bincount(2 * item + half, log.reward, len(count))
     pull = (clicks / np.maximum(count, 1))[2 * item + 1 - half]
@@ -79,8 +86,3 @@ def depends_on_above(log: Visits) -> float:
     )
     z = np.abs(sums) / np.sqrt(np.maximum(variances, 1e-300))
     return min(float(4 * ndtr(-z).min()), 1.0)
-
-
-def _items(log: Visits) -> np.ndarray:
-    """The number of each row's item for its kind of visit, int (rows)."""
-    return numbered(log.action, *log.features.view(np.uint32).T)

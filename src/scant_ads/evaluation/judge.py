@@ -30,6 +30,7 @@ from scant_ads.diagnosis.premise import MATTERS
 from scant_ads.evaluation import arms, clusters, lifts, mixes, pairs, periods, quotients, rewards
 from scant_ads.evaluation.arms import Always
 from scant_ads.evaluation.basis import Basis
+from scant_ads.evaluation.lists import PLACE
 from scant_ads.evaluation.periods import Course
 from scant_ads.evaluation.quotients import Quotient, likely
 from scant_ads.policies import learning
@@ -38,9 +39,7 @@ from scant_ads.reading import digests
 from scant_ads.reading.tally import ROUNDED, Both, Tally
 from scant_ads.unit import MEANS
 
-BY = (
-    "betting, by "  # the bounds where visits of one user, or rows of one list, depend on each other
-)
+BY = "betting, by "  # user, or list: the bounds where rows of one depend on each other
 WITHHELD = frozenset(  # numbers of a row that mean nothing if its weights are wrong
     (*MEANS, "lift", "lift_low", "lift_high", "needed_test", "needed_train", "needed_users")
 )
@@ -178,8 +177,7 @@ class Judge:
                 "verdict": verdict,
                 "warnings": " ".join([*row["warnings"].split(), *sorted(doubts)]),
             }
-            withheld = WITHHELD & row.keys() if doubts & {LISTS, MATTERS} else {}
-            row |= dict.fromkeys(withheld, np.nan)
+            row |= _withheld(row) if doubts & {LISTS, MATTERS} else {}
             return
         if sample is not None:
             sample = (int(row["clicks"]), int(row["rows"])) if _is_exact(row) else None
@@ -351,6 +349,10 @@ class Judge:
         estimate = self._with_notices(estimate, key, tally, of_users)
         row = _row_of(name, estimate, self.level, drift=drift.p, **learnt_columns)
         above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
+        if self.places:
+            row |= self.places.columns(key, self.unit)
+            random_of_lists = generator(self.seed, "advice", "lists")
+            self.notes += self.places.notes(name, key, self.unit, self.level, random_of_lists)
         bounds = of_users or lifts.of_rate(terms, _is_exact(row))
         if not estimate.refused:
             if of_users:
@@ -384,25 +386,20 @@ class Judge:
             if estimate.diagnostics.matched_clicks and not self.places:
                 row |= self._approximate(key, weight, reward, count)
         else:
-            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan)
+            row |= _withheld(row)
         if self.basis.in_no_order:
             row["warnings"] = " ".join([*row["warnings"].split(), health.SORTED])
         if self.basis.wrong is None and not self.basis.undecided:
             self.notes += _noticed(name, estimate, self.unit.events)
         # what ads earn that the log lacks is not known
         if row["mean_weight"] < 1 and "mean-weight" in row["warnings"]:
-            row |= {"estimate": np.nan, "high": np.nan}
+            row |= _withheld(row) | {end: row[end] for end in ("lower", "low", "snips")}
         if not estimate.refused and above > 1:
             self.notes.append(
                 f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the "
                 "largest possible: "
                 f"shown as {'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
             )
-        if self.places:
-            row |= self.places.columns(key, self.unit)
-            random = generator(self.seed, "advice", "lists")
-            of_place = self.places.difference(name, key, self.unit, self.level, random)
-            self.notes += filter(None, [self.places.note(name, key), of_place])
         if row["low"] > row["high"]:
             self.notes.append(
                 f"{name}: its bounds leave no {self.unit.mean} that is possible: "
@@ -559,7 +556,7 @@ class Judge:
         """Take all numbers out of the rows, since ads were not shown by the propensities."""
         self.notes.insert(0, f"{self.basis.test.name}: {self.basis.wrong.mend}")
         for row in self.rows:
-            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan) | {"refused": self.basis.wrong.kind}
+            row |= _withheld(row) | {"refused": self.basis.wrong.kind}
             row["verdict"] = row["verdict"] and "none"
 
     def mix(self) -> dict[str, dict[str, float]]:
@@ -598,6 +595,12 @@ class Judge:
         of_files = f", in {log.form}" if log.in_folder else ""
         total = self.unit.total(tally.mean("") * tally.rows, tally.rows)
         return f"{role} {log.name}: {tally.rows:,} rows{of_users}, {total}{of_files}{ending}"
+
+
+def _withheld(row: Mapping) -> dict[str, float]:
+    """NaN for the numbers of a row that mean nothing if its weights are wrong."""
+    of_places = {key for key in row if key.startswith(PLACE)}
+    return dict.fromkeys((WITHHELD & row.keys()) | of_places, np.nan)
 
 
 def _is_exact(row: Mapping) -> bool:

@@ -1,6 +1,6 @@
 """Lists judged: the premise of each kind of propensities, and clicks by place."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,7 @@ PREMISES = {  # of users, under which weights are right, by what propensities ar
     "place": "if nothing else in a list changes the clicks on an item",
     "list": "whatever users do",
 }
+PLACE = "place_"  # prefix of the columns of rows with what each place earns
 
 
 class Places:
@@ -51,33 +52,33 @@ class Places:
         earned = (earned + self.rows * unit.least) / self.rows[0]
         earned[(sums**2 < evaluation.LEAST_ESS * squares) | (sums == 0)] = np.nan
         return {"premise": self.premise} | {
-            f"place_{number}": value for number, value in enumerate(earned.tolist(), 1)
+            f"{PLACE}{number}": value for number, value in enumerate(earned.tolist(), 1)
         }
 
     def depth(self, weight: np.ndarray) -> int:
         """To which place the log carries a policy: weights further down are 0."""
         return int(self.log.place[weight > 0].max(initial=-1)) + 1
 
-    def note(self, name: str, key: str) -> str:
-        """A sentence on how far down the log carries a policy; "" if that is all places."""
+    def notes(self, name: str, key: str, unit: Unit, level: float, random) -> Iterator[str]:
+        """Sentences on how far down the log carries a policy, and on its second place; see
+        `difference`.
+        """
         depth = self.depth(self.weight(key))
-        if depth in (0, len(self.rows)):
-            return ""
-        return (
-            f"{name}: the log carries it to place {depth} of {len(self.rows)}. Further down "
-            "weights are too large: there estimates and lower ends count nothing, and upper ends "
-            "all that is possible"
-        )
+        if 0 < depth < len(self.rows):
+            yield (
+                f"{name}: the log carries it to place {depth} of {len(self.rows)}. Further down "
+                "weights are too large: there estimates and lower ends count nothing, and upper "
+                "ends all that is possible"
+            )
+        if key and depth > 1 and self.log.beside is not None:
+            yield f"{name}: {self.difference(key, unit, level, random)}"
 
-    def difference(self, name: str, key: str, unit: Unit, level: float, random) -> str:
+    def difference(self, key: str, unit: Unit, level: float, random) -> str:
         """A sentence on how many clicks more weights of places make of the second place than those
-        from the top down, of which both are right if what stands above does not matter; "" where
-        the log does not have both.
+        from the top down: both are right if what stands above does not matter.
 
         random : the generator of the order of lists, or users
         """
-        if not key or self.log.beside is None or self.depth(self.weight(key)) < 2:
-            return ""
         here, users = self.log.take(self.log.place == 1), clusters.Users()
         number = self.number(key)
         weights = {"place": here.beside[:, number], "above": here.weights[:, number]}
@@ -88,7 +89,7 @@ class Places:
         low, high = (unit.width * end(one_sided) for end in (bounds.lower, bounds.upper))
         more = unit.width * float(np.mean((weights["place"] - weights["above"]) * here.reward))
         return (
-            f"{name}: at place 2 weights of places make it {more:+.3f} {unit.events} "
+            f"at place 2 weights of places make it {more:+.3f} {unit.events} "
             f"({low:+.3f} to {high:+.3f}) more than weights from the top down; it is 0 if what "
             "stands above does not matter"
         )
@@ -114,13 +115,6 @@ class Places:
         low = intervals.t_of(rows, mean, variance, (1 + evaluation.ALARM) / 2)
         error = np.maximum(mean - low, max(logs.SLACK, 1e-6))
         worst = int(np.argmax(np.abs(mean - 1) / error))
-        of_place = dict(
-            zip(
-                ("mean_weight", "mean_weight_low", "mean_weight_high"),
-                map(float, (mean[worst], (mean - error)[worst], (mean + error)[worst])),
-                strict=True,
-            )
-        )
         warnings = [notice for notice in estimate.warnings if notice.kind != "mean-weight"]
         if abs(mean[worst] - 1) > error[worst]:
             reason = f"the mean weight at place {worst + 1} is {mean[worst]:.4f}, not 1"
@@ -128,7 +122,13 @@ class Places:
                 ": probabilities are of another kind, or wrong, or some items cannot be logged"
             )
             warnings.append(evaluation.Notice("mean-weight", reason))
-        diagnostics = replace(estimate.diagnostics, **of_place)
+        mean, error = float(mean[worst]), float(error[worst])
+        diagnostics = replace(
+            estimate.diagnostics,
+            mean_weight=mean,
+            mean_weight_low=mean - error,
+            mean_weight_high=mean + error,
+        )
         return replace(estimate, diagnostics=diagnostics, warnings=tuple(warnings))
 
 

@@ -13,11 +13,12 @@ from scant.errors import SettingError, as_arguments
 from scant_ads import plotting, report, text
 from scant_ads.diagnosis import health
 from scant_ads.evaluation import guards, pairs
+from scant_ads.evaluation.lists import PLACE
 from scant_ads.policies.policy import Policy
 from scant_ads.text import HOPELESS, because
 from scant_ads.unit import CLICKS, Unit
 
-PLACES, PLACE = 10, "place_"  # of a list that are printed; prefix of what each earns
+PLACES = 10  # of a list that are printed
 PAIRS = 10  # of policies that are printed, if they are not more
 # means of a row in its table
 SHOWN = ("estimate", "low", "high", "approx_low", "approx_high", "snips")
