@@ -169,6 +169,16 @@ def test_right_users_are_not_accused(user):
         assert row["low"] < truth(user)[0] < row["high"]
 
 
+def test_no_click_is_held_against_itself_where_users_differ():
+    """Of users half click on nothing: clicks go with clicks above, and with pulls of few visits."""
+    for seed in range(5):
+        log, random = abandoned(2000, seed), np.random.default_rng(seed)
+        clicks_at_all = (random.random(2000) < 0.5)[log["visit"]]
+        log["reward"] = (clicks_at_all & (random.random(len(log)) < 0.6)).astype(int)
+        log["kind"] = log["visit"] // 10
+        assert premise.depends_on_above(read(log, "place").visits) > premise.LEVEL
+
+
 def test_users_who_leave_are_seen_and_kinds_of_visits_that_never_come_again_are_not_tested():
     for kind in ("place", "above"):
         for seed in range(5):

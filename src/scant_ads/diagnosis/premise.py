@@ -65,7 +65,7 @@ def depends_on_above(log: Visits) -> float:
     clicks = np.bincount(2 * item + half, log.reward, len(count))
     pull = (clicks / np.maximum(count, 1))[2 * item + 1 - half]
     order = lists.Order.of(log.list.astype(np.int64), log.place)
-    above = order.down(np.add, pull) - pull
+    down_to_here = order.down(np.add, pull)  # its own pull is the same in all of a stratum
     stratum = numbered(item, log.place, half)
     if log.propensity_of == "place":
         stratum = numbered(stratum, log.propensity.view(np.uint64))
@@ -76,7 +76,7 @@ def depends_on_above(log: Visits) -> float:
         return np.nan
     x, y = (
         values - (np.bincount(stratum, values) / rows)[stratum]
-        for values in (above[kept], log.reward[kept])
+        for values in (down_to_here[kept], log.reward[kept])
     )
     covariance, of_x, of_y = (np.bincount(stratum, terms) for terms in (x * y, x**2, y**2))
     in_half = np.zeros(len(rows), int)
