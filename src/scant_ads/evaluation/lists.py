@@ -113,7 +113,8 @@ class Places:
         mean = sums / rows
         variance = np.maximum(squares - rows * mean**2, 0.0) / np.maximum(rows - 1, 1)
         low = intervals.t_of(rows, mean, variance, (1 + evaluation.ALARM) / 2)
-        error = np.maximum(mean - low, max(logs.SLACK, 1e-6))
+        # a mean below 1 lacks large weights, and so does its error: 1 / mean times as large at 1
+        error = np.maximum((mean - low) / np.minimum(mean, 1.0), logs.SLACK)
         worst = int(np.argmax(np.abs(mean - 1) / error))
         warnings = [notice for notice in estimate.warnings if notice.kind != "mean-weight"]
         if abs(mean[worst] - 1) > error[worst]:
