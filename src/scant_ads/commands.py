@@ -92,8 +92,8 @@ def add(parser: argparse.ArgumentParser) -> None:
             nargs="+",
             action=Pairs,
             metavar="ROLE=COLUMN",
-            help="what the log calls action, reward, propensity, timestamp, position, id, user "
-            "or eligible, as reward=click",
+            help="what the log calls action, reward, propensity, timestamp, position, id, user, "
+            "eligible or list, as reward=click",
         ),
         *(
             option(
@@ -110,6 +110,7 @@ def add(parser: argparse.ArgumentParser) -> None:
                 ("user", "user", "the column that says whose visit it was"),
                 ("time", "timestamp", "the column with the time"),
                 ("eligible", "eligible", "the column with the list of ads that could be shown"),
+                ("list", "list", "the column that says which rows are places of one list"),
             )
         ),
         option(
@@ -173,6 +174,12 @@ def add(parser: argparse.ArgumentParser) -> None:
             help="the split of a log without propensities, by which chance showed its ads: the "
             "share of each, as control=0.5,treatment=0.5, or one share for all; uniform if it "
             "showed all eligible ads alike",
+        ),
+        option(
+            "--propensity-of",
+            choices=("above", "place", "list"),
+            help="what propensities of lists, and columns policy:NAME, are of: the item given the "
+            "items above it, the item at its place, or the whole list",
         ),
         option(
             "--rewards",
@@ -435,7 +442,6 @@ def evaluate(arguments) -> None:
     from scant_ads.evaluation.arms import EACH
     from scant_ads.progress import Progress
 
-    arguments.policy = arguments.policy or [EACH]
     paths = (arguments.test, *([arguments.train] if arguments.train else []))
     outputs = [target for target in (arguments.output, arguments.report) if target]
     check_outputs(outputs, [*paths, *_saved(arguments.policy)])
@@ -445,6 +451,7 @@ def evaluate(arguments) -> None:
                 "--split makes a training log of the test's: give either --split or --train"
             )
         test, train = _test_and_train(arguments, paths, progress)
+        arguments.policy = arguments.policy or [*(test.policies if test.propensity_of else [EACH])]
         policies = _policies(arguments, test)
         names = ("level", "shared", "least_propensity", "seed", "baseline", "looks")
         settings = {name: getattr(arguments, name) for name in names}
@@ -676,7 +683,8 @@ def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = Non
         units = _given(arguments, Units)
         if guard:
             guards = [column for column in guards if column != guard] + [roles["reward"]]
-            units = {name: units[name] for name in ("propensities", "propensity")} | {"less": False}
+            kept = ("propensities", "propensity", "propensity_of")
+            units = {name: units[name] for name in kept} | {"less": False}
             columns |= {"reward": guard}
         logs.append(
             Log.read(path, columns, [*arguments.ignore, *guards], arguments.categorical, **units)

@@ -45,7 +45,7 @@ def write(
     page = environment.get_template("report.html").render(
         evaluation=evaluation,
         figure=_figure(evaluation),
-        headings=text.headings(unit),
+        headings=evaluation.headings(),
         table=evaluation.table(),
         answer=_answer(evaluation),
         decision=evaluation.decision(),
@@ -75,9 +75,10 @@ def _answer(evaluation) -> dict:
         against = evaluation.against.removesuffix(" policy")
         worse = f"Keep {evaluation.against}: {choice['policy']} is worse"
         return {
-            "title": worse
-            if choice["worse"]
-            else f"No policy is known to be better than {against}",
+            "title": (
+                worse if choice["worse"] else f"No policy is known to be better than {against}"
+            )
+            + evaluation.premise,
             "tone": "",
         }
     unit = evaluation.unit
@@ -96,7 +97,8 @@ def _answer(evaluation) -> dict:
     if guards.BROKEN in rails:
         ending, tone = "; but it breaks a guard rail", "no"
     return {
-        "title": f"{choice['policy']} is better than {evaluation.against}: {more}{ending}",
+        "title": f"{choice['policy']} is better than {evaluation.against}{evaluation.premise}: "
+        f"{more}{ending}",
         "tone": tone,
     }
 

@@ -11,8 +11,11 @@ from scant_ads.unit import CLICKS, Unit
 HOPELESS = 1000  # times the rows; if more are needed, no number is given
 
 
-def headings(unit: Unit) -> tuple[str, ...]:
-    """The columns of the table of policies."""
+def headings(unit: Unit, places: int = 0) -> tuple[str, ...]:
+    """The columns of the table of policies; with `places` that of lists."""
+    if places:
+        by_place = (f"place {number}" for number in range(1, places + 1))
+        return ("policy", unit.mean, "from", "to", *by_place, unit.events, "rows", "weight")
     return (
         "policy",
         unit.mean,
@@ -105,7 +108,13 @@ def of_periods(row: Mapping, unit: Unit) -> str:
 
 
 def because(row: Mapping) -> str:
-    """What follows a verdict in the text: why it is not clear, and what it would take."""
+    """What follows a verdict in the text: its premise, why it is not clear, and what it would
+    take.
+    """
+    return (f", {row['premise']}" if "premise" in row else "") + _because(row)
+
+
+def _because(row: Mapping) -> str:
     if row["verdict"] == "none":
         for kind, reason in DOUBTS.items():
             if kind in (row["refused"], *row["warnings"].split()):
@@ -124,7 +133,8 @@ def because(row: Mapping) -> str:
     parts = [(row["needed_test"], "test"), (row["needed_train"], "training")]
     needed = [f"{rounded(rows)} {log} rows" for rows, log in parts if rows == rows]
     users = row["needed_users"]
-    needed[0] += f" of {rounded(users)} users" if users == users else ""
+    units = "lists" if row["bound"].endswith("list") else "users"
+    needed[0] += f" of {rounded(users)} {units}" if users == users else ""
     return (
         f": about {' and '.join(needed)} would give it an even chance, if the estimates are right"
     )

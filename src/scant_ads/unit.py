@@ -43,22 +43,29 @@ class Unit:
     name : the unit, such as EUR; "" for clicks, or for shares of the largest reward
     binary : whether every reward is the least or the largest
     least : the reward that is 0 in computations
+    places : how many places a list has on average, if means are of lists; 0 if they are of rows
     """
 
     largest: float = 1.0
     name: str = ""
     binary: bool = True
     least: float = 0.0
+    places: float = 0.0
 
     @property
     def percent(self) -> bool:
         """Whether means are shown in percent."""
-        return (self.least, self.largest) == (0, 1) and not self.name
+        return self._is_plain and not self.places
 
     @property
     def clicks(self) -> bool:
         """Whether rewards are clicks."""
-        return self.percent and self.binary
+        return self._is_plain and self.binary
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether rewards are from 0 to 1, in no unit."""
+        return (self.least, self.largest) == (0, 1) and not self.name
 
     @property
     def events(self) -> str:
@@ -68,6 +75,8 @@ class Unit:
     @property
     def mean(self) -> str:
         """What the mean of rewards is called."""
+        if self.places:
+            return f"number of {self.events} a visit"
         return "CTR" if self.clicks else "mean reward"
 
     @property
@@ -113,7 +122,7 @@ class Unit:
 
     def value(self, share: float) -> float:
         """A mean in this unit."""
-        return self.least + share * self.width
+        return (self.places or 1) * (self.least + share * self.width)
 
     def converted(self, row: Mapping) -> dict:
         """A row whose means and sums are in this unit, and no longer shares of the largest
@@ -123,7 +132,8 @@ class Unit:
             return dict(row) | {name: row[name] * self.width for name in PAIR}
         in_unit = dict(row) | {name: self.value(row[name]) for name in MEANS if name in row}
         if not self.relative:
-            in_unit |= {name: row[name] * self.width for name in LIFTS if name in row}
+            width = (self.places or 1) * self.width
+            in_unit |= {name: row[name] * width for name in LIFTS if name in row}
         if "clicks" in row:
             matched = row["rows"] * (1 - row["unmatched"])
             in_unit |= {"clicks": self.sum(row["clicks"], row["rows"]),

@@ -103,7 +103,7 @@ def test_rows_of_a_list_have_no_answer(form):
     keys = "estimate", "low", "high", "approx_low", "lift"
     assert np.isnan([row[key] for key in keys]).all()
     assert today["low"] < today["estimate"] < today["high"]
-    assert sum("of a list" in note or "of each list" in note for note in found.notes) == 1
+    assert sum("lists apart by --list" in note for note in found.notes) == 1
     assert "none: several rows are of one visit" in found.text()
 
 

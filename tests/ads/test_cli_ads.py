@@ -146,7 +146,7 @@ def test_wrong_grammar_is_refused(words, message, capsys):
 # that options take, where "1" is none
 VALUES = {"--split": "0.5", "--settings": "{}", "--output": "out.csv"}
 SEVERAL = (
-    *("-h", "--columns", "--id", "--user", "--time", "--eligible"),
+    *("-h", "--columns", "--id", "--user", "--time", "--eligible", "--list"),
     *("--ignore", "--categorical", "--keep", "--policy", "--guard"),
 )
 

@@ -23,6 +23,7 @@ ITERATES = "unit/test_iterates.py"
 KERNELS = "unit/test_kernels.py"
 LEAKS = "ads/test_ads_leaks.py"
 LIFTS = "ads/test_ads_lifts.py"
+RANKINGS = "ads/test_ads_rankings.py"
 OF_LISTS = "ads/test_ads_lists.py"
 MEASURED = "ads/test_ads_measurement.py"
 LOSSES = "unit/test_games_losses.py"
@@ -253,7 +254,7 @@ MUTATIONS = [
     ("scant_ads/evaluation/clusters.py", CLUSTERS + "::test_the_bound_is_the_least_mean_that_the_capital_does_not_refute[60-0.7]",
      "marks,\n            self.most,", "marks,\n            1.0,"),
     ("scant_ads/evaluation/clusters.py", CLUSTERS + "::test_quotients_are_those_of_sums",
-     "excess = np.zeros(len(gain)) if excess is None else excess", "excess = np.zeros(len(gain))"),
+     "np.zeros(len(gain)) if excess is None else excess", "np.zeros(len(gain))"),
     ("scant_ads/evaluation/clusters.py", CLUSTERS + "::test_sums_add_up_over_any_parts_in_any_order",
      'order = np.argsort(key, kind="stable")', "order = np.arange(len(key))"),
     ("scant_ads/evaluation/clusters.py",
@@ -341,6 +342,23 @@ MUTATIONS = [
      ' and others.all()', ''),
     ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_rows_of_a_list_have_no_answer[places]",
      '(np.diff(place) == 1) | (place[1:] == 0)', 'np.diff(place) == 1'),
+    ("scant_ads/diagnosis/lists.py", RANKINGS + "::test_kinds_of_propensities_are_told_apart[position]",
+     "if same and is_flat and", "if same and not is_flat and"),
+    ("scant_ads/diagnosis/premise.py",
+     RANKINGS + "::test_no_click_is_held_against_itself_where_users_differ",
+     "[2 * item + 1 - half]", "[2 * item + half]"),
+    ("scant_ads/evaluation/lists.py",
+     RANKINGS + "::test_a_policy_of_which_a_log_lacks_items_has_a_lower_bound_alone[above]",
+     "abs(mean[worst] - 1) > error[worst]", "mean[worst] - 1 > error[worst]"),
+    ("scant_ads/evaluation/lists.py",
+     RANKINGS + "::test_both_kinds_of_propensities_say_what_differs_at_the_second_place",
+     "self.log.place == 1)", "self.log.place == 2)"),
+    ("scant_ads/reading/lists.py", RANKINGS + "::test_weights_that_a_log_does_not_carry_count_nothing",
+     "of_policy[place >= depth] = 0.0", "of_policy[place > depth] = 0.0"),
+    ("scant_ads/reading/lists.py", RANKINGS + "::test_weights_of_prefixes_are_products_from_the_top_down",
+     "rows = np.lexsort((place, code))", "rows = np.argsort(code)"),
+    ("scant_ads/reading/wide.py", RANKINGS + "::test_what_is_no_log_of_lists_is_refused[lengths]",
+     "(of_column != length) | (length == 0)", "length == 0"),
     ("scant_ads/reading/log.py", OF_LISTS + "::test_a_part_of_a_log_of_lists_is_one",
      '(self.half_of or self)._head', 'self._head'),
     ("scant_ads/diagnosis/health.py", ROLES + "::test_rows_of_one_id_with_several_ads_share_a_visit",

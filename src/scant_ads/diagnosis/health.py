@@ -192,10 +192,12 @@ def propensities(
         if summary.by_user
         else None
     )
-    wrong = showings.problem(summary.showings, users.most if users else 1)
+    # an item of whole lists is in many of them
+    of_lists = summary.propensity_of == "list"
+    wrong = None if of_lists else showings.problem(summary.showings, users.most if users else 1)
     if wrong:
         yield wrong
-    else:
+    elif not summary.propensity_of:
         yield from probabilities(tally, policies, least_propensity, users)
 
 
@@ -338,7 +340,7 @@ def equal_rows(summary) -> Iterator[Problem]:
             "position=COLUMN"
         )
         yield Problem("duplicates", reason, mend, count, severity="error")
-    if more := summary.digests.equal(half=True) - count:
+    if (more := summary.digests.equal(half=True) - count) and not summary.propensity_of:
         reason = (
             f"rows share a visit: {more:,} of {rows:,} have the id of an earlier one, but "
             "another ad or position"

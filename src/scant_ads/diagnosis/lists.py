@@ -23,11 +23,12 @@ from scant_ads.reading import hashing
 from scant_ads.reading.names import is_called_a_place, is_called_a_visit, is_called_an_id
 from scant_ads.reading.visits import Problem, Visits
 
-LISTS, ABOVE = "lists", "given-above"  # the kinds of the problems
+LISTS, ABOVE, PLACE = "lists", "given-above", "of-place"  # the kinds of the problems
 MEND = (
     "What stands beside an ad may change its clicks, which weights of single rows do not tell: "
-    "policies have no numbers, and there is no yes or no. Keep the row of each list's first "
-    "place. If each row is a visit of its own, {}"
+    "policies have no numbers, and there is no yes or no. Name the column that tells lists apart "
+    "by --list, and say by --propensity-of what propensities are of. If each row is a visit of "
+    "its own, {}"
 )
 CHANCE = 1e-6  # of as few visits with something twice, at most, for all keys together
 SELDOM = 0.1  # visits with something twice, as a share of what chance makes, at most
@@ -64,6 +65,9 @@ def problems(head: Iterable[Visits]) -> Iterator[Problem]:
     head = list(head)
     if not head:
         return
+    if head[0].list is not None:
+        yield from _of_kind(head)
+        return
     ad, place = ads_of(head), _place(head)
     keys = list(_keys(head, ad, place))
     for key in keys:
@@ -78,8 +82,23 @@ def problems(head: Iterable[Visits]) -> Iterator[Problem]:
         )
         if key.words != "--id":  # of which `health.equal_rows` tells
             yield Problem(LISTS, reason, MEND.format(key.mend))
-        yield from _given_above(head, ad, place, key.visit)
+        mend = "Name the lists by --list COLUMN, and say --propensity-of above"
+        yield from _given_above(head, ad, place, key.visit, mend)
         return
+
+
+def _of_kind(head: list[Visits]) -> Iterator[Problem]:
+    """The error that propensities are not of what is said, place or above."""
+    of_list, place = (
+        np.concatenate([getattr(part, name) for part in head]) for name in ("list", "place")
+    )
+    kind, of_log = head[0].propensity_of, (head, ads_of(head), place, of_list.astype(np.int64))
+    if not place.any():
+        return
+    if kind == "place":
+        yield from _given_above(*of_log, "Say --propensity-of above")
+    if kind == "above":
+        yield from _of_place(*of_log)
 
 
 def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Iterator[Key]:
@@ -87,7 +106,7 @@ def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Itera
     first, uniform = head[0], 1 / (ad.max() + 1)
     if first.id is not None:
         ids = np.concatenate([part.id for part in head])
-        yield Key("--id", _numbered(*ids.T), uniform, "", True, True)
+        yield Key("--id", numbered(*ids.T), uniform, "", True, True)
     for name in filter(is_called_a_visit, first.names):
         visit, mend = codes_of(head, name), f"--ignore {quote(name)}"
         is_sure = is_called_an_id(name) or USUAL * (visit.max() + 1) >= len(visit)
@@ -101,7 +120,7 @@ def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Itera
     exactly = "write times more exactly" if "time" in columns else "name its time by --time COLUMN"
     if columns:
         repeat = uniform if "time" in columns else _least(head, ad)
-        yield Key(" and ".join(columns), _numbered(*columns.values()), repeat, exactly)
+        yield Key(" and ".join(columns), numbered(*columns.values()), repeat, exactly)
     features = {
         name: codes_of(head, name)
         for name in first.names
@@ -109,7 +128,7 @@ def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Itera
     }
     if features:
         words = " and ".join([*columns, "equal features"])
-        yield Key(words, _numbered(*columns.values(), *features.values()), uniform, exactly)
+        yield Key(words, numbered(*columns.values(), *features.values()), uniform, exactly)
     for name, visit in features.items():
         if LONGEST * (visit.max() + 1) >= len(visit):
             yield Key(repr(name), visit, _least(head, ad), f"--ignore {quote(name)}")
@@ -118,13 +137,9 @@ def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Itera
         yield Key("places that follow each other", visit, uniform, mend, True, True)
 
 
-def _numbered(*columns: np.ndarray) -> np.ndarray:
+def numbered(*columns: np.ndarray) -> np.ndarray:
     """The number of each row's values in columns of whole numbers, int (rows)."""
-    sums = np.zeros(len(columns[0]), np.uint64)
-    for column in columns:
-        of_column = hashing.mixed(column.astype(np.uint64))
-        sums = hashing.mixed((sums + np.uint64(1)) * hashing.MIXERS[0] + of_column)
-    return np.unique(sums, return_inverse=True)[1]
+    return np.unique(hashing.of_columns(*columns), return_inverse=True)[1]
 
 
 def _least(head: list[Visits], ad: np.ndarray) -> float:
@@ -185,30 +200,64 @@ def _follow(place: np.ndarray) -> bool:
     return bool(fits.all() and len(fits) * np.log(by_chance) < np.log(CHANCE))
 
 
-def _given_above(
-    head: list[Visits], ad: np.ndarray, place: np.ndarray | None, visit: np.ndarray
-) -> Iterator[Problem]:
-    """The error that propensities are given what stands above, by lists of the usual length.
+def _whole_lists(
+    head: list[Visits], place: np.ndarray | None, visit: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Lists of the usual length: their rows, int (lists x places); the mean of 1 / propensity at
+    each place, by how much it is below that of the first place, and the error of this.
 
     Without places the rows of a list are in their order.
     """
-    order = np.lexsort((np.zeros(len(ad)) if place is None else place, visit))
+    order = np.lexsort((np.zeros(len(visit)) if place is None else place, visit))
     size = np.bincount(visit)
     places = int(np.bincount(size)[2:].argmax()) + 2
     starts = (np.cumsum(size) - size)[size == places]
     rows = order[starts[:, None] + np.arange(places)]  # lists x places
     times = 1 / np.concatenate([part.propensity for part in head])[rows]
-    fall, error = (times[:, :1] - times).mean(axis=0), SURE * (times[:, :1] - times).std(axis=0)
-    error = error / np.sqrt(len(rows))
-    is_whole = np.abs(fall - np.arange(places)) <= CLOSE + error
+    falls = times[:, :1] - times
+    return (
+        rows,
+        times.mean(axis=0),
+        falls.mean(axis=0),
+        SURE * falls.std(axis=0) / np.sqrt(len(rows)),
+    )
+
+
+def _given_above(
+    head: list[Visits], ad: np.ndarray, place: np.ndarray | None, visit: np.ndarray, mend: str
+) -> Iterator[Problem]:
+    """The error that propensities are given what stands above."""
+    rows, mean, fall, error = _whole_lists(head, place, visit)
+    is_whole = np.abs(fall - np.arange(len(fall))) <= CLOSE + error
     # Slots that have fewer ads each are no such lists: there no other ads are seen.
     seen = np.array([len(np.unique(of_place)) for of_place in ad[rows].T])
-    others = seen[1:] > times.mean(axis=0)[1:] + 0.5
+    others = seen[1:] > mean[1:] + 0.5
     if fall[-1] - error[-1] > CLOSE and is_whole.all() and others.all():
-        means = ", ".join(f"{mean:.4g}" for mean in times.mean(axis=0)[:3])
         reason = (
             "propensities are probabilities given what stands above, not those of an ad at its "
-            f"place: the mean of 1 / propensity falls by about one from place to place ({means})"
+            f"place: the mean of 1 / propensity falls by about one from place to place "
+            f"({_first(mean)})"
         )
-        mend = "Keep the row of each list's first place, where both are the same"
         yield Problem(ABOVE, reason, mend, severity="error")
+
+
+def _of_place(
+    head: list[Visits], ad: np.ndarray, place: np.ndarray, visit: np.ndarray
+) -> Iterator[Problem]:
+    """The error that propensities are those of an ad at its place, of lists whose places have the
+    same ads.
+    """
+    rows, mean, fall, error = _whole_lists(head, place, visit)
+    same = {*ad[rows[:, 0]]} == {*ad[rows[:, -1]]}
+    is_flat = (np.abs(fall) <= CLOSE + error).all()
+    if same and is_flat and fall[-1] + error[-1] < len(fall) - 1 - CLOSE:
+        reason = (
+            "propensities are not probabilities given what stands above, but those of an item at "
+            "its place: the mean of 1 / propensity is about the same at all places "
+            f"({_first(mean)})"
+        )
+        yield Problem(PLACE, reason, "Say --propensity-of place", severity="error")
+
+
+def _first(means: np.ndarray) -> str:
+    return ", ".join(f"{mean:.4g}" for mean in means[:3])

@@ -29,7 +29,7 @@ def facts(log, summary) -> dict:
         text feature the number of its texts; missing, by feature how many numbers it lacks;
         policies, the names of the user's own policies in it; timestamps, the first and the last,
         ISO 8601 in UTC, or None; users, how many there are and the most visits of one, or None if
-        they are not known
+        they are not known; lists, likewise, where rows are places of lists and users not known
     """
     content = {"form": log.form}
     listed = [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)]
@@ -59,7 +59,7 @@ def facts(log, summary) -> dict:
             "missing": {name: count for name, count in features.missing.items() if count},
             "policies": list(summary.policies),
             "timestamps": summary.period and [f"{time}Z" for time in summary.period],
-            "users": tally.users.counts(),
+            "users": None, "lists": None, log.clusters: tally.users.counts(),
         }  # fmt: skip
     listed.sort(key=lambda noted: noted[1].severity)  # errors first
     problems = [
@@ -95,6 +95,8 @@ def describe(facts: Mapping) -> str:
             lines.append(f"  of which these lack values, in so many rows: {counts}")
         if facts["users"]:
             lines.append("users: {:,}, with up to {:,} visits each".format(*facts["users"]))
+        if facts["lists"]:
+            lines.append("lists: {:,}, with up to {:,} places each".format(*facts["lists"]))
         if facts["timestamps"]:
             lines.append(f"timestamps: {' to '.join(facts['timestamps'])}")
         if facts["policies"]:

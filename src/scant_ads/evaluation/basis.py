@@ -14,7 +14,9 @@ from scant.errors import DataError, SettingError, is_number
 from scant_ads.diagnosis import health, measurement
 from scant_ads.diagnosis.leaks import new_texts, of_others
 from scant_ads.diagnosis.measurement import HINDSIGHT
+from scant_ads.diagnosis.premise import NOTED
 from scant_ads.diagnosis.showings import MISMATCHES
+from scant_ads.evaluation.lists import Places
 from scant_ads.evaluation.verdicts import DOUBTS, OTHER_VISITS
 from scant_ads.reading.amounts import rounding
 from scant_ads.reading.log import Log
@@ -41,6 +43,7 @@ class Basis:
     Attributes
     ----------
     unit : what rewards are counted in
+    places : the rows of a log of lists by place; None for another log
     same_log : whether today's policy logged the test
     least_propensity : the least propensity possible, None if nobody knows it
     constant : whether no other one is possible
@@ -67,7 +70,11 @@ class Basis:
             raise DataError(test.name, "the log has one row, of which nothing can be said")
         self.test, self.training, self.drops = test, training, False
         reward = tally.cells[""].second
-        self.unit = replace(test.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
+        self.places = Places(test.visits) if test.propensity_of else None
+        length = self.places.length if self.places else 0.0
+        self.unit = replace(
+            test.unit, binary=bool(((reward == 0) | (reward == 1)).all()), places=length
+        )
         self.same_log = training is None or (
             test.half_of is not None and test.half_of is training.log.half_of
         )
@@ -86,11 +93,11 @@ class Basis:
             [
                 problem
                 for problem in test.problems
-                if problem.kind in ("left-out", "distribution", *DOUBTS)
+                if problem.kind in ("left-out", "distribution", NOTED, *DOUBTS)
             ],
         )
         self.least_propensity, self.constant = _least(
-            test.name, tally, declared, summary.showings.shares()
+            test.name, tally, UNKNOWN if self.places else declared, summary.showings.shares()
         )
         self.careful = [f"Careful: {problem.reason}" for problem in serious]
         self.doubts = {problem.kind for problem in serious}

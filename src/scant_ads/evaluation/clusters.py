@@ -1,5 +1,5 @@
 """Sums by user, and bounds for logs in which visits of one user depend on each other, and only
-users are independent.
+users are independent. The places of a list are such visits, and lists users, where none are known.
 
 A mean over visits is the quotient of two sums over users, of S_u, the sum of a user's terms, and
 n_u, how many visits the user made. If the mean is m, the terms S_u - m n_u have a mean of 0 over
@@ -29,6 +29,7 @@ from scant.bandits.learners import Logging, Uniform
 from scant.errors import SettingError
 from scant_ads.evaluation import quotients
 from scant_ads.evaluation.quotients import Quotient
+from scant_ads.reading import hashing
 
 SCALE = 1 << 30  # sums are of whole numbers, so that the order of terms does not matter
 FEW = 1 << 20  # users that wait until they are merged
@@ -189,9 +190,9 @@ class ByUser:
         """The CTR of the first of two policies over that of the second; None without a click of
         it.
         """
-        return (
-            self._of_pair(quotients.ratio, pair, largest) if self._sums(pair[1])[1].any() else None
-        )
+        if not self._sums(pair[1])[1].any():
+            return None
+        return self._of_pair(quotients.ratio, pair, largest, bool(np.isfinite(largest[0])))
 
     def parts(self, policy: str) -> tuple[np.ndarray, np.ndarray]:
         """The sums by user whose quotient is the self-normalised CTR: of its terms, and of its
@@ -234,21 +235,14 @@ class ByUser:
     def _quotient(
         self, gain, stake, corners: np.ndarray, marks: np.ndarray, excess=None
     ) -> Quotient:
-        """The quotient of two sums by user; users who have a stake alone, who are many, are counted
-        by their stakes.
-        """
-        excess = np.zeros(len(gain)) if excess is None else excess
-        some = np.flatnonzero((gain != 0) | (excess != 0))
-        none = np.flatnonzero((gain == 0) & (excess == 0) & (stake > 0))
-        value, code = np.unique(stake[none], return_inverse=True)
-        cell, count = np.unique(self.stage[none] * len(value) + code, return_counts=True)
-        stage, code = np.divmod(cell, max(len(value), 1))
-        terms = np.stack([gain, stake, excess])[:, some]
-        of_stakes = np.stack([0 * value[code], value[code], 0 * value[code]])
+        """The quotient of two sums by user; users of a stage who are alike are counted."""
+        terms = np.stack([gain, stake, np.zeros(len(gain)) if excess is None else excess])
+        code = hashing.of_columns(self.stage, *(terms + 0.0).view(np.uint64))
+        _, first, count = np.unique(code, return_index=True, return_counts=True)
         return Quotient(
-            np.hstack([of_stakes, terms]),
-            np.r_[stage, self.stage[some]],
-            np.r_[count, np.ones(len(some), np.int64)],
+            terms[:, first],
+            self.stage[first],
+            count,
             np.bincount(self.stage),
             corners,
             marks,

@@ -15,7 +15,7 @@ from scant.bandits.learners import Logging, Uniform
 from scant.data import logs
 from scant.errors import SettingError, is_number, unknown
 from scant_ads import text
-from scant_ads.evaluation import arms, covariates, mixes
+from scant_ads.evaluation import arms, covariates, lists, mixes
 from scant_ads.evaluation.arms import AD, Always
 from scant_ads.evaluation.basis import SHARED, Basis, check_declared
 from scant_ads.evaluation.judge import Judge
@@ -97,7 +97,9 @@ def evaluate(
         (the lift in the first half of the log, in the second, and in the last quarter) and
         lift_fall (the p-value of the test that it does not fall), see `periods.lifts`; NaN if not
         known; verdict ("yes", "no", "cannot tell", "none" if the log tells nothing usable, or empty
-        for today's policy and the baseline); needed_test, needed_train and needed_users (how
+        for today's policy and the baseline); of lists premise, under which numbers are right, and
+        place_1, place_2, ..., what each place earns a list (NaN beyond the last one that the log
+        carries); needed_test, needed_train and needed_users (how
         many rows of each log, and users of the test, would make the verdict clear if the estimates
         stayed the same; NaN if it is clear, or if that need not grow); refused and warnings (kinds
         of `evaluation.Notice`, and why there is no verdict: "user", "leak", "other-visits")
@@ -132,6 +134,9 @@ def evaluate(
     }
     open_baseline = baseline is None
     named, baseline = with_baseline(named, baseline, train is None)
+    if test.propensity_of:
+        given = {"doubly_robust": doubly_robust, "covariate": covariate}
+        lists.check_settings(test, named, train, least_propensity=least_propensity, **given)
     unfitted = [
         name for name, policy in named.items() if isinstance(policy, Policy) and not policy.fitted
     ]
@@ -177,7 +182,7 @@ def evaluate(
             "Ads are compared with today's mix of all; --baseline NAME compares "
             f"them with one of them, as --baseline {quote(next(iter(named.values())).ad)}"
         )
-    if not judge.today_is_uniform and (not only_ads or baseline == Uniform.kind):
+    if not (judge.today_is_uniform or judge.places) and (not only_ads or baseline == Uniform.kind):
         judge.judge(
             Uniform.kind, Uniform.kind, (1 / judge.ads,) if not judge.tally.eligible else None
         )
@@ -190,8 +195,9 @@ def evaluate(
     if basis.wrong is not None:
         pairs, choice = [], None
         judge.withhold()
-    mix = judge.mix() | {
-        name: mixes.of_policy(judge.tally, name, policy) for name, policy in named.items()
+    mix = judge.mix()
+    mix |= {
+        name: mixes.of_policy(judge.tally, name, policy) for name, policy in named.items() if mix
     }
     in_unit = basis.unit.converted
     return Evaluation(

@@ -26,9 +26,11 @@ from scant_ads.diagnosis import health
 from scant_ads.diagnosis.leaks import LEAK
 from scant_ads.diagnosis.lists import LISTS
 from scant_ads.diagnosis.measurement import HINDSIGHT
+from scant_ads.diagnosis.premise import MATTERS
 from scant_ads.evaluation import arms, clusters, lifts, mixes, pairs, periods, quotients, rewards
 from scant_ads.evaluation.arms import Always
 from scant_ads.evaluation.basis import Basis
+from scant_ads.evaluation.lists import PLACE
 from scant_ads.evaluation.periods import Course
 from scant_ads.evaluation.quotients import Quotient, likely
 from scant_ads.policies import learning
@@ -37,7 +39,7 @@ from scant_ads.reading import digests
 from scant_ads.reading.tally import ROUNDED, Both, Tally
 from scant_ads.unit import MEANS
 
-BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
+BY = "betting, by "  # user, or list: the bounds where rows of one depend on each other
 WITHHELD = frozenset(  # numbers of a row that mean nothing if its weights are wrong
     (*MEANS, "lift", "lift_low", "lift_high", "needed_test", "needed_train", "needed_users")
 )
@@ -102,7 +104,8 @@ class Judge:
         self.users = self._by_user(tally)
         users = self.users if self.same_log else self._by_user(self.of_today)
         propensity, reward, count = self.of_today.cells[""].arrays()
-        self.alike = health.alike(replace(self.of_today, ads=tally.ads))
+        self.places = basis.places
+        self.alike = None if self.places else health.alike(replace(self.of_today, ads=tally.ads))
         self.today_is_uniform = self.alike is not None
         cells = np.ones_like(propensity), reward, count
         self.today = self._row(Logging.kind, "", cells, 1.0, (1.0,), users and users.rate("", 1.0))
@@ -174,7 +177,7 @@ class Judge:
                 "verdict": verdict,
                 "warnings": " ".join([*row["warnings"].split(), *sorted(doubts)]),
             }
-            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan) if LISTS in doubts else {}
+            row |= _withheld(row) if doubts & {LISTS, MATTERS} else {}
             return
         if sample is not None:
             sample = (int(row["clicks"]), int(row["rows"])) if _is_exact(row) else None
@@ -300,6 +303,9 @@ class Judge:
         lift = None
         largest = (judged.largest, base.largest)
         random = generator(self.seed, "advice", "lift")
+        if self.places and self.over_today and (lift := self.users.lift(pair, (np.inf, 1.0))):
+            apart = lifts.quotient(judged.bounds, base.bounds)
+            return replace(apart, lower=lift.lower)
         if self._at_once and self.users:
             lift = self.users.lift(pair, largest)
         elif self._at_once and None not in (judged.sample, base.sample):
@@ -343,10 +349,14 @@ class Judge:
         estimate = self._with_notices(estimate, key, tally, of_users)
         row = _row_of(name, estimate, self.level, drift=drift.p, **learnt_columns)
         above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
+        if self.places:
+            row |= self.places.columns(key, self.unit)
+            random_of_lists = generator(self.seed, "advice", "lists")
+            self.notes += self.places.notes(name, key, self.unit, self.level, random_of_lists)
         bounds = of_users or lifts.of_rate(terms, _is_exact(row))
         if not estimate.refused:
             if of_users:
-                row |= {"bound": BY_USER} | self._ends(of_users)
+                row |= {"bound": BY + self.basis.test.clusters[:-1]} | self._ends(of_users)
             elif self.least_propensity is None and key:
                 bounds = self._without_range(terms, weight * (1 - reward), count)
                 row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(
@@ -373,17 +383,17 @@ class Judge:
             row["estimate"] = (
                 min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
             )
-            if estimate.diagnostics.matched_clicks:
+            if estimate.diagnostics.matched_clicks and not self.places:
                 row |= self._approximate(key, weight, reward, count)
         else:
-            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan)
+            row |= _withheld(row)
         if self.basis.in_no_order:
             row["warnings"] = " ".join([*row["warnings"].split(), health.SORTED])
         if self.basis.wrong is None and not self.basis.undecided:
             self.notes += _noticed(name, estimate, self.unit.events)
         # what ads earn that the log lacks is not known
         if row["mean_weight"] < 1 and "mean-weight" in row["warnings"]:
-            row |= {"estimate": np.nan, "high": np.nan}
+            row |= _withheld(row) | {end: row[end] for end in ("lower", "low", "snips")}
         if not estimate.refused and above > 1:
             self.notes.append(
                 f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the "
@@ -422,6 +432,8 @@ class Judge:
         """An estimate without a warning of a mean weight that may be 1; refused if `uniform` lacks
         ads.
         """
+        if self.places:
+            return self.places.diagnosed(key, estimate)
         mean = estimate.diagnostics.mean_weight
         notices = {notice.kind: notice for notice in estimate.warnings}
         if abs(mean - 1) <= logs.SLACK or (of_users and key and self.users.may_be_one(key)):
@@ -544,11 +556,13 @@ class Judge:
         """Take all numbers out of the rows, since ads were not shown by the propensities."""
         self.notes.insert(0, f"{self.basis.test.name}: {self.basis.wrong.mend}")
         for row in self.rows:
-            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan) | {"refused": self.basis.wrong.kind}
+            row |= _withheld(row) | {"refused": self.basis.wrong.kind}
             row["verdict"] = row["verdict"] and "none"
 
     def mix(self) -> dict[str, dict[str, float]]:
-        """The mix of ads of the policies that are always compared."""
+        """The mix of ads of the policies that are always compared; empty for lists."""
+        if self.places:
+            return {}
         mix = {Logging.kind: mixes.of_log(self.of_today)}
         return mix if self.today_is_uniform else mix | {Uniform.kind: mixes.of_alike(self.tally)}
 
@@ -573,13 +587,20 @@ class Judge:
             ending += f", of which {self.ads:,} were shown" if self.alike > self.ads else ""
         if log.source.fraction:
             ending += f"; its propensity is {log.source.fraction}"
-        counts = tally.users.counts()
-        of_users = (
-            " of {:,} users, who made up to {:,} visits each".format(*counts) if counts else ""
-        )
+        counts, of_users = tally.users.counts(), ""
+        if counts and log.clusters == "lists":
+            of_users = " of {:,} lists of up to {:,} places".format(*counts)
+        elif counts:
+            of_users = " of {:,} users, who made up to {:,} visits each".format(*counts)
         of_files = f", in {log.form}" if log.in_folder else ""
         total = self.unit.total(tally.mean("") * tally.rows, tally.rows)
         return f"{role} {log.name}: {tally.rows:,} rows{of_users}, {total}{of_files}{ending}"
+
+
+def _withheld(row: Mapping) -> dict[str, float]:
+    """NaN for the numbers of a row that mean nothing if its weights are wrong."""
+    of_places = {key for key in row if key.startswith(PLACE)}
+    return dict.fromkeys((WITHHELD & row.keys()) | of_places, np.nan)
 
 
 def _is_exact(row: Mapping) -> bool:

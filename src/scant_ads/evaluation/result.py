@@ -13,10 +13,12 @@ from scant.errors import SettingError, as_arguments
 from scant_ads import plotting, report, text
 from scant_ads.diagnosis import health
 from scant_ads.evaluation import guards, pairs
+from scant_ads.evaluation.lists import PLACE
 from scant_ads.policies.policy import Policy
 from scant_ads.text import HOPELESS, because
 from scant_ads.unit import CLICKS, Unit
 
+PLACES = 10  # of a list that are printed
 PAIRS = 10  # of policies that are printed, if they are not more
 # means of a row in its table
 SHOWN = ("estimate", "low", "high", "approx_low", "approx_high", "snips")
@@ -94,28 +96,30 @@ class Evaluation:
         lines = [
             *self.about,
             "",
-            f"{_rates(self.unit)}; each interval with {share} confidence",
+            f"{_rates(self.unit)}{self.premise}; each interval with {share} confidence",
             f"{self.unit.events.capitalize()} and rows are what the numbers rest on: those with "
             "ads that the policy shows, and fewer where weights differ",
-            "Approximate ends, by empirical likelihood around SNIPS, hold with many "
-            f"{self.unit.events}: no answer rests on them",
         ]
-        if any(row["bound"].startswith("betting") for row in self.rows):
-            units = (
-                "users" if any(row["bound"].endswith("by user") for row in self.rows) else "rows"
+        if not self.premise:
+            lines.append(
+                "Approximate ends, by empirical likelihood around SNIPS, hold with many "
+                f"{self.unit.events}: no answer rests on them"
             )
+        if any(row["bound"].startswith("betting") for row in self.rows):
+            by = {row["bound"].rpartition(" ")[2] for row in self.rows}
+            units = next((f"{unit}s" for unit in ("list", "user") if unit in by), "rows")
             lines.append(
                 f"Betting's bounds: for the average over the log, {units} in random order "
                 f"(seed {self.seed})"
             )
-        lines += text.aligned([text.headings(self.unit), *self.table()])
+        lines += text.aligned([self.headings(), *self.table()])
         judged, width = self.judged, max(len(row["policy"]) for row in self.rows)
         of = self.choice["of"] if self.choice else 1
         answers = f"All {of} answers together" if of > 1 else "The answer"
         more = f" ({self.baseline})" if self.baseline == Logging.kind else ", the baseline"
         lines += [
             "",
-            f"Better than {self.against}{more}? {answers} with {share} confidence",
+            f"Better than {self.against}{more}{self.premise}? {answers} with {share} confidence",
             (
                 f"Lift: by {self.unit.how_much} the {self.unit.mean} is above {self.whose}, with "
                 "its interval"
@@ -154,8 +158,33 @@ class Evaluation:
             row["lift_low"], row["lift_high"], self.unit
         )
 
+    @property
+    def premise(self) -> str:
+        """The premise of all numbers of lists, after a comma; "" without lists."""
+        return f", {self.rows[0]['premise']}" if self.unit.places else ""
+
+    @property
+    def _places(self) -> list[str]:
+        """The columns of the rows of lists that have what is earned at each place, as printed."""
+        return [key for key in self.rows[0] if key.startswith(PLACE)][:PLACES]
+
+    def headings(self) -> tuple[str, ...]:
+        """What is above `table`."""
+        return text.headings(self.unit, len(self._places))
+
     def table(self) -> list[tuple[str, ...]]:
-        """The rows as texts, below `text.headings`."""
+        """The rows as texts, below `headings`."""
+        if self.premise:
+            return [
+                (
+                    row["policy"],
+                    *(self.unit.number(row[key]) for key in (*SHOWN[:3], *self._places)),
+                    f"{row['effective_clicks']:,.0f}",
+                    f"{row['effective']:,.0f}",
+                    f"{row['largest_weight']:.3g}",
+                )
+                for row in self.rows
+            ]
         return [
             (
                 row["policy"],
@@ -204,7 +233,7 @@ class Evaluation:
         choice = self.choice
         if choice is None:
             return ""
-        share, lift = text.percent(self.level), choice["lift"]
+        share, lift, premise = text.percent(self.level), choice["lift"], self.premise
         best, mean, much = choice["policy"], self.unit.mean, text.much(lift, self.unit)
         between = (
             f"{share} interval: "
@@ -216,11 +245,11 @@ class Evaluation:
                 f"{'Even it' if choice['worse'] else 'It'}"
             )
         if choice["worse"]:
-            answer = f"{best} is worse than {self.against}: its {mean} is {much} lower ({between})"
+            answer = f"{best} is worse than {self.against}{premise}: its {mean} is {much} lower"
+            answer += f" ({between})"
         elif choice["better"]:
-            answer = (
-                f"{best} is better than {self.against}: its {mean} is {much} higher ({between})"
-            )
+            answer = f"{best} is better than {self.against}{premise}: its {mean} is {much} higher"
+            answer += f" ({between})"
         elif lift != lift:
             answer = (
                 f"{best} cannot be compared with {self.against}, of which nothing is known. "
@@ -228,7 +257,8 @@ class Evaluation:
             )
         else:
             about = f"its {mean} is {much} {'higher' if lift >= 0 else 'lower'} ({between})"
-            answer = f"{best} is not known to be better than {self.against}: by estimate {about}"
+            answer = f"{best} is not known to be better than {self.against}{premise}: by estimate "
+            answer += about
         answer += (
             f". Careful: {self.careful}, see below" if choice["better"] and self.careful else ""
         )
@@ -396,6 +426,8 @@ class Evaluation:
 
 def _rates(unit: Unit) -> str:
     """What the table has, in words."""
+    if unit.places:
+        return f"{unit.events.capitalize()} a visit (lists of {unit.places:.3g})"
     if unit.clicks:
         return "Click rates (CTR) in %"
     minus = ", minus the costs" if unit.largest <= 0 else ""

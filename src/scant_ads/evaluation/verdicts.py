@@ -3,6 +3,7 @@
 from scant_ads.diagnosis.leaks import LEAK
 from scant_ads.diagnosis.lists import ABOVE, LISTS
 from scant_ads.diagnosis.measurement import DEAD, FULL, HINDSIGHT, LATE, SCALE
+from scant_ads.diagnosis.premise import MATTERS
 from scant_ads.diagnosis.showings import SCHEDULE, WRONG
 from scant_ads.reading.names import COSTLY
 
@@ -18,6 +19,7 @@ DOUBTS = {
     ),
     LISTS: "several rows are of one visit, see above",
     ABOVE: "propensities are given what stands above, see above",
+    MATTERS: "clicks depend on what stands above; log --propensity-of above",
     LEAK: "a feature seems to come after the click, see above. Leave it out with --ignore",
     COSTLY: "less may be better, see above. Say which by --less, or --no-less",
     OTHER_VISITS: "today's rate is of other visits, see above",

@@ -12,6 +12,7 @@ import numpy as np
 
 from scant.errors import SettingError, is_number, unknown
 from scant.schema import GREATEST
+from scant_ads.reading.lists import KINDS
 
 UNIFORM = "uniform"  # a split that shows all eligible ads alike
 ABOVE = 1e-6  # by which a probability may be above 1, since it is rounded to single precision
@@ -42,6 +43,8 @@ class Units:
     propensity : the split of a log that has no propensities: with which probability chance showed
         each ad, by its id, or one for all ads; "uniform" for one that shows all ads of a list
         alike; None for a log that has them
+    propensity_of : what the propensities of lists are of, one of `lists.KINDS`; None where rows are
+        visits of their own
     less : whether less is better, so that rewards are minus what is written; None where it is asked
         if the name of the column is one of costs
 
@@ -57,6 +60,7 @@ class Units:
     reward_min: float = 0.0
     propensity: float | str | Mapping[str, float] | None = None
     less: bool | None = None
+    propensity_of: str | None = None
 
     def __post_init__(self):
         shares = [*self.split.values()] or (
@@ -93,10 +97,14 @@ class Units:
             raise SettingError(
                 "--rewards losses are from 0 to 1: leave --reward-min and --reward-max out"
             )
-        for what, ways in (("propensities", PROPENSITIES), ("rewards", REWARDS)):
-            value = getattr(self, what)
+        for name, what, ways in (
+            ("propensities", "way to write propensities", PROPENSITIES),
+            ("rewards", "way to write rewards", REWARDS),
+            ("propensity_of", "kind of --propensity-of", KINDS),
+        ):
+            value = getattr(self, name)
             if value is not None and value not in ways:
-                raise unknown(f"way to write {what}", value, ways)
+                raise unknown(what, value, ways)
 
     @property
     def split(self) -> dict[str, float]:

@@ -31,9 +31,9 @@ def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) ->
     """The digests of a log's rows, uint64 (2 x rows).
 
     log : a log; codes of texts and the order of features may differ between logs
-    roles : columns besides features and ads: some of reward, propensity, position, timestamp and
-        user. None for all that the log has, with the columns of policies; or, if the log has ids,
-        for id, ad and position alone
+    roles : columns besides features and ads: some of reward, propensity, position, timestamp, user
+        and list. None for all that the log has, with the columns of policies; or, if the log has
+        ids, for id, ad and position alone
     single : whether to take features in single precision though they were given in double
     """
     if roles is None and log.id is not None:
@@ -121,7 +121,7 @@ def roles_of(log: Visits) -> tuple[str, ...]:
     """The columns besides features and ads by which rows of a log are told apart, unless it has
     ids.
     """
-    optional = (*logs.OPTIONAL, "user")
+    optional = (*logs.OPTIONAL, "user", "list")
     return ("reward", "propensity", *(role for role in optional if getattr(log, role) is not None))
 
 

@@ -136,7 +136,7 @@ class Folder:
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """Those of the columns timestamp, position, id, user and eligible that it has."""
+        """Those of the columns timestamp, position, id, user, eligible and list that it has."""
         has = dict.fromkeys(logs.OPTIONAL, "") | dict.fromkeys(KEYS, KEY)
         names = {*self.types, *self.inside.values()}
         return tuple(role for role, prefix in has.items() if prefix + role in names)

@@ -18,7 +18,7 @@ from scant import files
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError, short, unknown
-from scant_ads.reading import arrays, eligibility, layout, nested, wabbit
+from scant_ads.reading import arrays, eligibility, layout, nested, wabbit, wide
 from scant_ads.reading.amounts import NO_UNITS, Units
 from scant_ads.reading.names import ALIASES
 from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, ROLES, Problem, Reading, Visits
@@ -124,11 +124,31 @@ def opened(path, renaming: "Renaming", categorical=(), whole: bool = False, name
     return _csv(path, head, renaming, whole, categorical, named)
 
 
+def read_folder(
+    folder,
+    columns: Mapping[str, str] | None = None,
+    ignore=(),
+    categorical=(),
+    units: Units = NO_UNITS,
+) -> Reading:
+    """Read a log of lists from a folder of parquet files, all at once; see `read`."""
+    parts, _ = files.parts(folder)
+    with files.foreign(folder, "folder of parquet files with the same columns"):
+        table = pa.concat_tables([_parquet(part) for part in parts], promote_options="permissive")
+    renaming = Renaming(folder, columns or {}, frozenset(ignore))
+    content = table, f"{len(parts):,} parquet files", None, []
+    return _read(folder, content, renaming, categorical, units)
+
+
 def _read(
     path, content: tuple, renaming: "Renaming", categorical, units: Units, study: bool = False
 ) -> Reading:
     """The reading of what `opened` gives. Columns have their roles already if there are lines."""
     table, form, lines, problems = content
+    row = None
+    if units.propensity_of or "list" in renaming.columns:
+        roles = {} if lines is not None else renaming.columns
+        table, row = wide.apart(path, table, lambda role: roles.get(role, role), lines)
     with files.foreign(path, "readable log"):
         plan = parts = None
         if study:
@@ -152,7 +172,7 @@ def _read(
         form,
         table,
         columns=renaming.header,
-        lines=lines,
+        lines=lines if row is None else row,
         problems=problems,
         categorical=frozenset(categorical),
         plan=plan,
@@ -177,7 +197,12 @@ def _of_wabbit(
         if is_id and wabbit.ID in content.table.column_names:
             renaming.columns = {"id": wabbit.ID, **renaming.columns}
         renaming.ignore |= {wabbit.ID}
-    units = replace(units, rewards=units.rewards or "costs")
+    of_lists = "above" if KEY + "list" in content.table.column_names else None
+    units = replace(
+        units,
+        rewards=units.rewards or "costs",
+        propensity_of=units.propensity_of or of_lists,
+    )
     form = [kind] + ([f"packed with {stream.packing}"] if stream.packing else [])
     form += ["reward = 1 - cost" if units.rewards == "losses" else "reward = -cost"]
     names = [name.removeprefix(KEY) for name in content.table.column_names]

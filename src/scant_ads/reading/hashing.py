@@ -35,6 +35,14 @@ def mixed(x: np.ndarray) -> np.ndarray:
     return x
 
 
+def of_columns(*columns: np.ndarray) -> np.ndarray:
+    """A hash of each row of columns of whole numbers, uint64 (rows)."""
+    sums = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        sums = mixed((sums + np.uint64(1)) * MIXERS[0] + mixed(column.astype(np.uint64)))
+    return sums
+
+
 def bits(column: np.ndarray) -> np.ndarray:
     """Entries as whole numbers, uint (rows x columns), equal where entries are."""
     if column.dtype.kind == "f":

@@ -11,7 +11,7 @@ from pyarrow import compute, types
 from scant import files
 from scant.data import logs
 from scant.errors import SettingError, nearest, short
-from scant_ads.reading import arrays, eligibility, hashing, tables
+from scant_ads.reading import arrays, eligibility, hashing, lists, tables
 from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, alike, amounts, rounding
 from scant_ads.reading.names import (
     ALIASES,
@@ -136,15 +136,16 @@ class Columns:
 
     def visits(self) -> Visits | None:
         self.missing_columns()
-        names = list(filter(is_feature, self.names))
+        beside = lists.BESIDE if KEY + lists.LIST in self.names else logs.POLICY
+        names = [name for name in filter(is_feature, self.names) if not name.startswith(beside)]
         full = [name.removeprefix(logs.FULL) for name in self.names if name.startswith(logs.FULL)]
         policies = tuple(
             name.removeprefix(logs.POLICY) for name in self.names if name.startswith(logs.POLICY)
         )
         reward, propensity = self.reward(), self.propensity()
-        listed, lists = self.lists()
+        listed, has = self.lists()
         action, actions = self.action([*full, *self.units.split, *listed])
-        eligible = None if lists is None else self.eligible(listed, lists, action, actions)
+        eligible = None if has is None else self.eligible(listed, has, action, actions)
         propensity = (
             propensity if self.units.propensity is None else self.stated(action, actions, eligible)
         )
@@ -155,6 +156,7 @@ class Columns:
         timestamp = self.timestamp() if "timestamp" in self.table else None
         position = self.position() if "position" in self.table else None
         visit, user = self.key("id", "leave the rows out"), self.user()
+        of_lists = self.of_lists(action, actions, reward, propensity, position, probabilities)
         features, names, categories, exact = self.features(names)
         if distribution is False or any(problem.severity == "error" for problem in self.problems):
             return None
@@ -175,6 +177,7 @@ class Columns:
             visit,
             user,
             "" if eligible is None else self.listing,
+            **of_lists,
         )
 
     # numbers
@@ -440,6 +443,68 @@ class Columns:
         hashes = self.key("user", "give each such visit a user of its own, as its id")
         return None if hashes is None else hashes[:, 0].copy()
 
+    # lists
+
+    def of_lists(
+        self, action, actions, reward, propensity, position, probabilities: list[np.ndarray]
+    ) -> dict:
+        """The fields of `Visits` of a log of lists; empty for another log, or one with errors."""
+        column, kind = self.table.pop(KEY + lists.LIST, None), self.units.propensity_of
+        if column is None and kind is None:
+            return {}
+        if column is None:
+            reason = f"--propensity-of {kind} is for lists, and no column tells lists apart"
+            self.add("list-column", reason, "Name it by --list COLUMN, such as that of visits")
+            return {}
+        column = arrays.decoded(column)
+        absent = np.asarray(column.is_null(nan_is_null=True))
+        if absent.any():
+            self.add("list-missing", "the list is missing", "Leave the rows out", absent)
+        if position is None and "position" not in self.names:
+            reason = "no column says at which place of its list a row stands"
+            self.add("column", reason, "--columns position=COLUMN says which", column="position")
+        if any(problem.severity == "error" for problem in self.problems):
+            return {}
+        code = column.dictionary_encode().indices.to_numpy().astype(np.int64)
+        place = position.astype(np.int64) - int(position.min() != 0)  # from 0, or from 1
+        order = lists.Order.of(code, place)
+        if faults := list(lists.faults(place, action, order, actions)):
+            for fault in faults:
+                self.add(*fault)
+            return {}
+        if lists.is_of_the_list(reward, order):
+            reason = "all rows of a list have the same reward: it is that of the whole list"
+            mend = (
+                "A list is then one action: write one row for each list, with the list as its "
+                "action, and the probability of the list"
+            )
+            self.add("list-reward", reason, mend)
+        means = lists.means_by_place(propensity, place)
+        if kind is None:
+            mend = (
+                "Say --propensity-of above if they are probabilities of an item given the items "
+                "above it, place if of an item at its place, and list if of the whole list. The "
+                f"mean of 1 / propensity is {means} from the top down: above, it falls by about "
+                "one from place to place"
+            )
+            self.add("propensity-of", "it is not said what propensities of lists are of", mend)
+            return {}
+        for values in (propensity, *probabilities) if kind == "list" else ():
+            if (bad := order.differs(values)).any():
+                mend = "The probability of the whole list is the same in all of its rows"
+                self.add("list-propensity", "probabilities of a list differ", mend, bad)
+        fields = {"list": code.astype(np.uint64), "place": place, "propensity_of": kind}
+        if probabilities:
+            weights = np.column_stack(probabilities) / propensity[:, None]
+            fields["weights"] = lists.weights_of(weights, kind, order, place)
+        names = [name for name in self.names if name.startswith(logs.POLICY)]
+        names = [lists.BESIDE + name.removeprefix(logs.POLICY) for name in names]
+        logged = f"{lists.BESIDE}propensity"
+        if probabilities and {logged, *names} <= {*self.names}:
+            beside = np.column_stack([self.probability(name) for name in names])
+            fields["beside"] = beside / self.probability(logged)[:, None]
+        return fields
+
     # ads
 
     def action(self, full: list[str]) -> tuple[np.ndarray | None, tuple[str, ...]]:
@@ -497,13 +562,13 @@ class Columns:
                 self.add(f"eligible-{kind}", f"eligible ads {what}", mend, bad)
         return ads, has
 
-    def eligible(self, listed: list[str], lists: np.ndarray, action, actions) -> np.ndarray:
+    def eligible(self, listed: list[str], has: np.ndarray, action, actions) -> np.ndarray:
         """Which ads could be shown in each row, bool (rows x actions); notes rows whose ad could
         not.
         """
         eligible = np.zeros((self.rows, len(actions)), bool)
         index_of = {name: index for index, name in enumerate(actions)}
-        eligible[:, [index_of[name] for name in listed]] = lists
+        eligible[:, [index_of[name] for name in listed]] = has
         if action is not None:
             bad = ~eligible[np.arange(self.rows), action] & eligible.any(axis=1) & (action >= 0)
             if bad.any():

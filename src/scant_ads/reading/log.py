@@ -13,7 +13,7 @@ import numpy as np
 from scant.data import logs
 from scant.errors import DataError, SettingError, as_arguments, is_number, unknown
 from scant.randomness import generator
-from scant_ads.diagnosis import leaks, lists, overview, shapes
+from scant_ads.diagnosis import leaks, lists, overview, premise, shapes
 from scant_ads.diagnosis.showings import Groups
 from scant_ads.policies import learning
 from scant_ads.progress import silent
@@ -74,6 +74,7 @@ class Log:
         reward_min: float = 0.0,
         propensity: float | str | Mapping[str, float] | None = None,
         less: bool | None = None,
+        propensity_of: str | None = None,
     ) -> "Log":
         """Read a log: CSV, which may be packed, parquet or Arrow, a folder of parquet files, or
         Vowpal Wabbit's forms.
@@ -83,7 +84,8 @@ class Log:
         path : the file, or the folder
         columns : what the file calls `action`, `reward`, `propensity`, `timestamp`, `position`, by
             these names; and which of its columns are `id`, by which visits are told apart, `user`,
-            whose visit it was, and `eligible`, lists of the ads that could be shown
+            whose visit it was, `eligible`, lists of the ads that could be shown, and `list`, which
+            list a row is a place of
         ignore : columns to leave out
         categorical : features to take as text, as they are written, though they are numbers or
             times, such as 01067 or 08:30; columns of JSON to take as they are
@@ -98,14 +100,28 @@ class Log:
             each ad, by its id, or one share for all ads; "uniform" for all eligible ads alike
         less : whether less is better, so that rewards are minus what is written, from minus
             `reward_max`; None where it is asked if the name of the column is one of costs
+        propensity_of : what the propensities of lists are of: "above", the item given the items
+            above it, "place", the item at its place, or "list", the whole list; None where rows are
+            visits of their own
 
         Raises
         ------
         DataError : there is no such file, or its columns cannot be read at all
         SettingError : a column that is not there
         """
-        read = Folder if Path(path).is_dir() else formats.read
-        units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity, less)
+        of_lists = propensity_of or "list" in (columns or {})
+        in_folder = formats.read_folder if of_lists else Folder
+        read = in_folder if Path(path).is_dir() else formats.read
+        units = Units(
+            propensities,
+            rewards,
+            reward_max,
+            reward_unit,
+            reward_min,
+            propensity,
+            less,
+            propensity_of,
+        )
         _check_names(columns, ignore=ignore, categorical=categorical)
         return cls(
             read(path, columns, ignore, categorical, units),
@@ -127,12 +143,22 @@ class Log:
         reward_min: float = 0.0,
         propensity: float | str | Mapping[str, float] | None = None,
         less: bool | None = None,
+        propensity_of: str | None = None,
     ) -> "Log":
         """Take a data frame of pandas, polars or Arrow; see `read`.
 
         An index of pandas is not a column.
         """
-        units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity, less)
+        units = Units(
+            propensities,
+            rewards,
+            reward_max,
+            reward_unit,
+            reward_min,
+            propensity,
+            less,
+            propensity_of,
+        )
         _check_names(columns, ignore=ignore, categorical=categorical)
         reading = formats.read_frame(frame, columns, ignore, categorical, units)
         return cls(reading, units=units, reward=_name_of_reward(columns))
@@ -183,6 +209,18 @@ class Log:
     def in_folder(self) -> bool:
         """Whether it is in a folder, and read in batches."""
         return isinstance(self.source, Folder)
+
+    @property
+    def propensity_of(self) -> str:
+        """What the propensities of a log of lists are of, see `reading.lists`; "" for others."""
+        visits = None if self.in_folder else self.source.visits
+        return "" if visits is None else visits.propensity_of
+
+    @property
+    def clusters(self) -> str:
+        """What makes rows depend on each other, in the plural."""
+        of_lists = self.propensity_of and "user" not in self.source.optional
+        return "lists" if of_lists else "users"
 
     @property
     def form(self) -> str:
@@ -341,6 +379,7 @@ class Log:
             *leaks.problems(self._head, self.unit.nothing),
             *shapes.problems(self._head, reported),
             *lists.problems((self.half_of or self)._head),  # a part has some rows of a list
+            *(premise.problems(self.visits) if self.propensity_of else ()),
         ]
 
     @cached_property

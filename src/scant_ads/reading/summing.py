@@ -204,6 +204,7 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
     whole.policies = log.policies
     whole.by_id = log.id is not None
     whole.by_user = log.user is not None
+    whole.propensity_of = log.propensity_of
     if log.timestamp is not None:
         times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))
         whole.add_times(times)
@@ -245,6 +246,8 @@ class _Shown(NamedTuple):
 def _shown(policies: Mapping, log: Visits, where) -> _Shown:
     weights = {
         column(name): log.probabilities[:, number] / log.propensity
+        if log.weights is None
+        else log.weights[:, number]
         for number, name in enumerate(log.policies)
     }
     unknown, chosen, contexts = {}, {}, {}

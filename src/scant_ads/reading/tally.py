@@ -153,7 +153,7 @@ class Tally:
     new : by learnt policy, rows with ads that it does not know
     mix : by policy and ad, of a learnt one the rows in which the ad is its best, of a column
         `policy:NAME` the sum of its weights in rows with the ad, whole numbers times 1 / `SCALE`
-    users : sums by user, where they are known
+    users : sums by user, where they are known, or else by list, where rows are places of lists
     eligible : by ad, the rows in which it could be shown, where visits have lists; else empty
     explored : by policy and ad, where visits have lists, the sum of what exploration, and
         "uniform", give the ad, whole numbers times 1 / `SCALE`
@@ -226,9 +226,9 @@ class Tally:
         reward, of_click = log.reward[clicked], piece[clicked]
         alike = weight_of_alike(log)
         terms = {"": reward, Uniform.kind: reward * alike[clicked]}
-        if log.user is not None:
+        if log.together is not None:
             of_all = {"": np.ones(len(log)), Uniform.kind: alike} | dict(weights)
-            self.users.add(log.user, of_all, log.reward)
+            self.users.add(log.together, of_all, log.reward)
         if log.eligible is not None:
             self.cells.setdefault(Uniform.kind, Cells()).add(alike, log.reward)
             _add_sums(
@@ -551,6 +551,7 @@ class Summary:
     showings, rewards : of the ads, in all rows
     policies : the log's columns `policy:NAME`
     by_id, by_user : whether rows have ids, and whether it is known who each visit was of
+    propensity_of : see `Visits`
     times : the first and the last, in microseconds since 1970; None without
     problems : of single cells, by kind and column, the place of the first row, the problem, and how
         many rows there are
@@ -565,6 +566,7 @@ class Summary:
     policies: tuple[str, ...] = ()
     by_id: bool = False
     by_user: bool = False
+    propensity_of: str = ""
     times: tuple[int, int] | None = None
     problems: dict[tuple[str, str], tuple[str, Problem, int]] = field(default_factory=dict)
 

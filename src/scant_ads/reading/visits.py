@@ -13,7 +13,7 @@ from scant.errors import DataError
 
 ELIGIBLE = "eligible"  # the role of a column of lists, the ads that could be shown at each visit
 # roles that a column has only where it is said, whatever it is called
-KEYS = ("id", "user", ELIGIBLE)
+KEYS = ("id", "user", ELIGIBLE, "list")
 KEY = "\0"  # prefix of the names of these columns, once they are told: no other name begins so
 ROLES = (*logs.NEEDED, *logs.OPTIONAL, *KEYS)  # roles of columns, which a log may call otherwise
 
@@ -56,6 +56,12 @@ class Visits(Log):
     id : uint64 (rows x 2), hashes of the visit's id; None without ids
     user : uint64 (rows), a hash of who it was; None if that is not known
     lists : the column that `eligible` is from
+    list : uint64 (rows), which list each row is a place of; None if rows are visits of their own
+    place : int64 (rows), its place in the list, from 0; None likewise
+    weights : float64 (rows x policies), of policies of lists, see `reading.lists`; None likewise
+    beside : float64 (rows x policies), weights of the item at its place, beside those given what
+        stands above; None where a log lacks them
+    propensity_of : what the propensities of lists are of, one of `lists.KINDS`; "" likewise
     """
 
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -65,6 +71,18 @@ class Visits(Log):
     id: np.ndarray | None = None
     user: np.ndarray | None = None
     lists: str = ""
+    list: np.ndarray | None = None
+    place: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    beside: np.ndarray | None = None
+    propensity_of: str = ""
+
+    @property
+    def together(self) -> np.ndarray | None:
+        """A hash of what makes rows depend on each other, the user, or else the list, uint64
+        (rows); None if they do not.
+        """
+        return self.list if self.user is None else self.user
 
     @property
     def missing(self) -> dict[str, int]:
@@ -115,7 +133,7 @@ class Reading:
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """Those of the columns timestamp, position, id, user and eligible that it has."""
+        """Those of the columns timestamp, position, id, user, eligible and list that it has."""
         return tuple(
             role for role in (*logs.OPTIONAL, *KEYS) if getattr(self.required(), role) is not None
         )

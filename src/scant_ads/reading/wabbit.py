@@ -11,6 +11,10 @@ cost. What is in `c`, beside the list of ads `_multi`, is the context, whose val
 count as one object. An ad is known by what all ads shown have of `_tag`, `id`, `i.id` or `name`, in
 this order; else by its index. `EventId` is the id of the visit, if all have one.
 
+Several decisions of a visit, `_outcomes` of CCB, are the places of a list: each has its cost, and
+chose the first of `_a` with the first of `_p`, the probability given the decisions above. A key
+`policy:NAME` of an outcome is the probability of one's own policy.
+
 JSON, without ds, has the context itself, in which the ad shown has its `_label`,
 action:cost:probability.
 
@@ -78,7 +82,7 @@ def kind(path, head: bytes) -> str | None:
             path,
             "it is Vowpal Wabbit's text of several decisions a visit",
             1,
-            "Only one can be read",
+            "Only one can be read; of dsjson several can be, if it is of CCB",
         )
     if not line.startswith(("{", "[")):
         return None
@@ -305,6 +309,9 @@ class _Rows:
     other: int = 0  # rows with other ads
     # what the ads of each row may be known by
     offered: list[list[dict]] = field(default_factory=list)
+    # of lists, the number of each row's place, and its probabilities under one's own policies
+    places: list[int] = field(default_factory=list)
+    policies: list[dict] = field(default_factory=list)
     passed: dict[str, int] = field(default_factory=dict)  # how many lines, by reason
     bad: list[tuple[int, str]] = field(default_factory=list)  # lines that cannot be read, and why
 
@@ -330,16 +337,35 @@ class _Rows:
         if event.get("_skipLearn"):
             raise _Passed("visits that are not to be learnt from (_skipLearn)")
         context = event.get("c")
-        if "_outcomes" in event or (isinstance(context, dict) and "_slots" in context):
-            raise ValueError("has several decisions for one visit; only one can be read")
         if not isinstance(context, dict):
             raise ValueError("has no context c")
+        if "_outcomes" in event or "_slots" in context:
+            self.add_list(line, context, event)
+            return
         place = event.get("_labelIndex")
         if place is None:
             place = (event["_label_Action"] if "_label_Action" in event else event["a"][0]) - 1
         probability = event.get("_label_probability")
         probability = event["p"][0] if probability is None else probability
         self.add_decision(line, context, place, event.get("_label_cost"), probability, event)
+
+    def add_list(self, line: int, context: dict, event: dict) -> None:
+        """Add the places of a list, the outcomes of CCB."""
+        if not (outcomes := event.get("_outcomes")):
+            raise ValueError("has several decisions, and no outcomes of them (_outcomes)")
+        if not all("_label_cost" in outcome for outcome in outcomes):
+            raise ValueError(
+                "is of slates, with one cost for all decisions; only CCB, with a cost for each, "
+                "can be read"
+            )
+        identities = [_identity(ad) | {"": str(n)} for n, ad in enumerate(context["_multi"])]
+        features = {} if "c" in self.keys.ignore else self.keys.flat(_shared(context))
+        time, event_id = event.get("Timestamp"), event.get(ID)
+        for place, outcome in enumerate(outcomes, 1):
+            chosen, chance = identities[outcome["_a"][0]], outcome["_p"][0]
+            self.add(line, chosen, outcome["_label_cost"], chance, features, time, event_id)
+            self.places.append(place)
+            self.policies.append({k: v for k, v in outcome.items() if k.startswith(logs.POLICY)})
 
     def add_decision(self, line: int, context: dict, place, cost, probability, event: dict) -> None:
         """Add the choice of an ad of a context, by its place; `event` has its time, its id, and
@@ -433,6 +459,10 @@ class _Rows:
         if lists and all(ads and None not in ads for ads in lists):
             columns[KEY + ELIGIBLE] = pa.array(lists, pa.list_(pa.string()))
             self.other = 0
+        if self.places:
+            if len(self.places) < len(self.lines):
+                raise DataError(path, "some lines have one decision, and others several")
+            columns |= self.of_lists()
         if any(time is not None for time in self.times):
             columns["timestamp"] = pa.array(
                 [None if time is None else str(time) for time in self.times]
@@ -451,6 +481,15 @@ class _Rows:
             *keys.problems(late, odd, np.arange(len(self.lines))),
         ]
         return Content(pa.table(columns | features), np.array(self.lines, int), problems, keys)
+
+    def of_lists(self) -> dict:
+        """The columns that places of lists have besides."""
+        names = dict.fromkeys(name for some in self.policies for name in some)
+        return {
+            "position": pa.array(self.places),
+            KEY + "list": pa.array(self.lines),
+            **{name: pa.array([some.get(name) for some in self.policies]) for name in names},
+        }
 
     def problems(self, key: str) -> list[Problem]:
         """What is wrong with lines; `key` is what ads are known by."""
