@@ -310,6 +310,7 @@ UNKNOWN = {
     "simulate": (("sim", "0-2"), "0-1"),
     "campaign": (("hotels",), "hotel"),
     "make_log": (("hotel", "0-1"), "0"),
+    "make_click_log": (("visit", "0"), "visits"),
     "run": (("al", "sim", "slam", "seed-0-1"), "all"),
     "best_weights": (("top", "sim", "kl", "seed-0-1"), "top/sim/ranksvm/seed-0-1"),
     "times": (("game",), "games"),
@@ -332,7 +333,8 @@ def test_ids_that_a_study_has_not_are_named_with_the_nearest(study, capsys):
     assert named - {"report"} == UNKNOWN.keys()  # the page's second argument is a file
     Path("my.txt").touch()
     streams = study.given["streams"] | {"mine": {"dataset": "mine"}}
-    settle(config(datasets=OWN, streams=streams, claims="config/claims"))
+    visited = {"visits": {"stream": "mine"}}
+    settle(config(datasets=OWN, streams=streams, click_logs=visited, claims="config/claims"))
     for rule, (ids, nearest) in UNKNOWN.items():
         refused(command(rule, *ids, output="out"), f"did you mean {nearest!r}?", capsys)
     for rule, ids in {

@@ -6,7 +6,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from scant.clicklogs import estimates, logs
+from scant.clicklogs import estimates, storage
 from scant.clicklogs.estimates import Case
 from scant.clicklogs.logs import Log, World, click_rates
 from scant.clicklogs.policies import Policy
@@ -147,12 +147,12 @@ def test_a_log_is_drawn_as_its_world_says(tmp_path):
     assert np.mean(1 / log.marginal, axis=0) == pytest.approx([6, 6, 6], rel=0.05)
     # the probabilities given what stands above have other means: one less at each place
     assert np.mean(1 / log.given_above, axis=0) == pytest.approx([6, 5, 4], rel=0.05)
-    logs.write(log, tmp_path / "log.parquet", {})
-    read = logs.read(tmp_path / "log.parquet")
+    storage.write(log, tmp_path / "log.parquet", {})
+    read = storage.read(tmp_path / "log.parquet")
     for name in ("query", "document", "click", "given_above", "marginal"):
         assert (getattr(read, name) == getattr(log, name)).all()
     with pytest.raises(DataError, match="there is no"):
-        logs.read(tmp_path / "none.parquet")
+        storage.read(tmp_path / "none.parquet")
 
 
 # --- estimators
@@ -242,7 +242,7 @@ def test_the_curve_is_harvested_from_clicks_alone():
     for user, curve in {"position": LOOK, "navigational": [1, 0.82, 0.67]}.items():
         for logging in (LOGGING, Policy(SCORES, 3, "epsilon", 0.2)):
             log = World(GRADES, logging, USERS[user]).draw(60_000, np.random.default_rng(2))
-            harvested = estimates.harvested_curve(log, logging)
+            harvested = estimates.harvested_curve(estimates.counted(log, logging))
             assert harvested == pytest.approx(curve, abs=0.04)
 
 

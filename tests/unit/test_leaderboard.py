@@ -138,6 +138,7 @@ def test_what_is_ranked_by_has_a_better_side_in_one_quantity_of_a_family():
         "top": ["high"],
         "fixed-items": ["low"],
         "ads": ["high"],
+        "rankings": ["high"],
     }
 
 

@@ -39,6 +39,7 @@ TABLES_OF = {  # by kind of experiment: those of runs, and those of theory
     },
     "ads": {"ads", "theorems-ads"},
     "generalisation": {"generalisation", "theorems-generalisation", "constants", "table-4.1"},
+    "rankings": {"rankings", "rankings-places", "rankings-learnt"},
 }
 TABLES_OF_STEPS = {"perceptron": "steps", "top": "steps-top"}  # if a learner's steps need no rate
 TABLES_OF_LOGS = {"classification": "table-5.1", "campaign": "table-5.2", "log": "table-5.2"}
@@ -62,7 +63,8 @@ def test_every_study_can_be_planned(bare, study):
     # each kind has runs
     assert {plan.study["experiments"][name]["kind"] for name in plan.played} == kinds
     assert jobs.get("run", 0) == len(plan.runs)
-    assert jobs.get("simulate", 0) + jobs.get("make_log", 0) == sum(map(len, plan.draws.values()))
+    drawing = ("simulate", "make_log", "make_click_log")
+    assert sum(jobs.get(job, 0) for job in drawing) == sum(map(len, plan.draws.values()))
     assert len(plan.played) == len(plan.study["experiments"]) - timed
     assert jobs.get("times", 0) == timed
     tables = set().union(*(TABLES_OF[kind] for kind in kinds))

@@ -7,6 +7,7 @@ al. (2020); pooling over places is the policy-aware estimator of Oosterhuis & de
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -132,30 +133,43 @@ def _pulls(case: Case, visits: np.ndarray) -> Callable[[int], np.ndarray]:
     """The click model of some visits: clicks over looks of each document, with one look more that
     has the mean of all.
     """
-    log = case.log.take(visits)
-    clicks, looks = counts(log, case.logging, case.look)
-    mean = sum(of.sum() for of in clicks) / max(sum(of.sum() for of in looks), 1e-300)
+    counts = counted(case.log.take(visits), case.logging)
+    clicks, looks = counts.clicks.sum(axis=1), counts.showings @ case.look
+    pulls = (clicks + clicks.sum() / max(looks.sum(), 1.0)) / (looks + 1)
 
     def rates(q: int) -> np.ndarray:
-        pull = (clicks[q] + mean) / (looks[q] + 1)
-        return np.minimum(pull[:, None] * case.look, 1.0)
+        of_query = pulls[counts.starts[q] : counts.starts[q + 1]]
+        return np.minimum(of_query[:, None] * case.look, 1.0)
 
     return rates
 
 
-def counts(log: Log, logging: Policy, look: np.ndarray) -> tuple[list, list]:
-    """The clicks on each document, and its looks, which are its showings, each times the look of
-    its place: for each query float64 (m).
+# --- counts, and the position curve that they tell
+
+
+class Counts(NamedTuple):
+    """How often each document was shown in each place, and clicked there: float64 (documents, K).
+
+    starts : int (queries + 1), where the documents of each query start, and the last ones end
     """
-    clicks, looks = ([np.zeros(len(scores)) for scores in logging.scores] for _ in range(2))
-    for q, rows in visits_by_query(log):
-        documents, m = log.document[rows], len(logging.scores[q])
-        clicks[q] = np.bincount(documents[log.click[rows]], minlength=m).astype(float)
-        looks[q] = np.bincount(documents.ravel(), np.tile(look, len(rows)), minlength=m)
-    return clicks, looks
+
+    clicks: np.ndarray
+    showings: np.ndarray
+    starts: np.ndarray
 
 
-def harvested_curve(log: Log, logging: Policy) -> np.ndarray:
+def counted(log: Log, logging: Policy) -> Counts:
+    """The counts of a log."""
+    starts, places = np.cumsum([0, *map(len, logging.scores)]), log.click.shape[1]
+    cell = (starts[log.query][:, None] + log.document) * places + np.arange(places)
+    clicks, showings = (
+        np.bincount(of.ravel(), minlength=starts[-1] * places).reshape(-1, places).astype(float)
+        for of in (cell[log.click], cell)
+    )
+    return Counts(clicks, showings, starts)
+
+
+def harvested_curve(counts: Counts) -> np.ndarray:
     """The position curve that a log tells, float64 (K), 1 at the first place.
 
     Place by place, it is the Mantel-Haenszel ratio of the click rates of the same documents of the
@@ -163,20 +177,14 @@ def harvested_curve(log: Log, logging: Policy) -> np.ndarray:
     is looked at (intervention harvesting, Agarwal et al. 2019). A place with no document that has
     been above it, or no click, is taken to be like the place above.
     """
-    offsets = np.cumsum([0, *map(len, logging.scores)])
-    document, total = offsets[log.query][:, None] + log.document, offsets[-1]
-    curve, clicks, looks = np.ones(log.click.shape[1]), np.zeros(total), np.zeros(total)
-    for k in range(len(curve)):
-        of_place = [
-            np.bincount(document[:, k], values, minlength=total)
-            for values in (log.click[:, k], None)
-        ]
-        here_clicks, here = of_place
-        if k:
-            both = np.maximum(looks + here, 1e-300)
-            expected = (clicks * here / both).sum()
-            ratio = (here_clicks * looks / both).sum() / expected if expected > 0 else 0.0
-            curve[k] = ratio if ratio > 0 else curve[k - 1]
+    curve = np.ones(counts.clicks.shape[1])
+    clicks, looks = counts.clicks[:, 0], counts.showings[:, 0]
+    for k in range(1, len(curve)):
+        here_clicks, here = counts.clicks[:, k], counts.showings[:, k]
+        both = np.maximum(looks + here, 1e-300)
+        expected = (clicks * here / both).sum()
+        ratio = (here_clicks * looks / both).sum() / expected if expected > 0 else 0.0
+        curve[k] = ratio if ratio > 0 else curve[k - 1]
         clicks, looks = clicks + here_clicks, looks + curve[k] * here
     return curve
 
@@ -220,6 +228,15 @@ def interval(weighted: Weighted, place: int | None = None, likely: bool = False)
     high = scale * (1 - _lower((missed + scale - most) / scale, one_sided))
     ends = _likely(x, missed, most) if likely else ()
     return Interval(float(mean), *by_t, low, max(high, low), *ends)
+
+
+def least_lead(weighted: Weighted, log: Log) -> float:
+    """The lower bound, with 95 % confidence by betting, on how many more clicks a visit of the
+    target has than one of the log.
+    """
+    places = log.click.shape[1]
+    lead = weighted.clicked.sum(axis=1) - log.click.sum(axis=1)
+    return 2 * places * _lower((lead + places) / (2 * places), LEVEL) - places
 
 
 def _lower(x: np.ndarray, level: float) -> float:

@@ -7,33 +7,21 @@ fitted to the grades of the first ones. The others that have enough documents ar
 alike.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from scant.clicklogs import fitting, policies
 from scant.clicklogs.policies import Policy
-from scant.data.stream import Stream
-from scant.declare.runs import table_of
-from scant.errors import DataError, SettingError
-from scant.files import anew, foreign, read_parquet, write_parquet
+from scant.errors import SettingError
 from scant.rankers.clicks import User, user_for
 
-SCHEMA = pa.schema(  # a row for each document shown, visit by visit, from place 1 down
-    {
-        "visit": pa.int32(),
-        "query": pa.int32(),  # among those visited, from 0
-        "place": pa.int16(),  # from 1
-        "document": pa.int32(),  # of the query, from 0
-        "click": pa.bool_(),
-        # with which the policy shows the document in this place, given those above it
-        "given_above": pa.float64(),
-        "marginal": pa.float64(),  # and whatever stands above it
-    }
-)
+if TYPE_CHECKING:
+    from scant.data.stream import Stream  # whose module takes long to import
 
 
 @dataclass(frozen=True)
@@ -49,7 +37,7 @@ class Log:
     def __len__(self) -> int:
         return len(self.query)
 
-    def take(self, visits) -> "Log":
+    def take(self, visits) -> Log:
         """The log of some visits: a slice, or a mask."""
         return Log(*(getattr(self, field.name)[visits] for field in fields(self)))
 
@@ -153,51 +141,23 @@ def world(stream: Stream, settings: Mapping, queries: Split) -> World:
 
     settings : of the click log, see `scant.clicklogs.family`
     """
-    trained_on = queries.trained_on[: settings["logging_queries"]]
-    scores = graded_scores(stream, trained_on, queries.visited)
+    scores = scored(stream, queries.visited, logging_ranker(stream, settings, queries))
     logging = policies.made(settings, scores, settings["places"])
     grades = tuple(stream[q][1].astype(np.int64) for q in queries.visited)
     return World(grades, logging, user_for(settings["user"], stream.metadata["largest_grade"]))
 
 
-def graded_scores(stream: Stream, trained_on, queries) -> list[np.ndarray]:
-    """The scores of the documents of some queries by ridge regression on the grades of others."""
-    features = fitting.documents(stream, trained_on).features
-    grades = np.concatenate([stream[q][1] for q in trained_on]).astype(float)
-    weights, _ = fitting.ridge(features, grades)
-    return [stream[q][0].astype(float) @ weights for q in queries]
+def logging_ranker(stream: Stream, settings: Mapping, queries: Split) -> np.ndarray:
+    """The weights of the ranker that logs."""
+    return graded_ranker(stream, queries.trained_on[: settings["logging_queries"]])
 
 
-# --- files
+def graded_ranker(stream: Stream, queries) -> np.ndarray:
+    """The weights of ridge regression on the grades of some queries: float64 (d)."""
+    grades = np.concatenate([stream[q][1] for q in queries]).astype(float)
+    return fitting.ridge(fitting.documents(stream, queries).features, grades)[0]
 
 
-def write(log: Log, path, metadata: Mapping) -> None:
-    """Write a log as parquet, with the columns of `SCHEMA`."""
-    n, places = log.document.shape
-    columns = {
-        "visit": np.repeat(np.arange(n), places),
-        "query": np.repeat(log.query, places),
-        "place": np.tile(np.arange(1, places + 1), n),
-        **{name: getattr(log, name).ravel() for name in SCHEMA.names[3:] if name != "click"},
-        "click": log.click.ravel(),
-    }
-    write_parquet(table_of(SCHEMA, columns), path, dict(metadata))
-
-
-def read(path) -> Log:
-    """Read a log that `write` wrote.
-
-    Raises
-    ------
-    DataError : the file is missing, damaged, or no click log
-    """
-    if not Path(path).is_file():
-        raise DataError(path, "there is no such click log")
-    with foreign(path, "whole click log", anew(path)):
-        table = read_parquet(path)
-        if table.schema.names != SCHEMA.names:
-            raise ValueError("other columns than a click log's")
-        columns = {name: table[name].to_numpy() for name in SCHEMA.names}
-        shape = (-1, int(columns["place"].max()))
-        by_place = [columns[name].reshape(shape) for name in SCHEMA.names[3:]]
-        return Log(columns["query"].reshape(shape)[:, 0], *by_place)
+def scored(stream: Stream, queries, weights: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The scores of the documents of some queries by the ranker with these weights."""
+    return tuple(stream[q][0].astype(float) @ weights for q in queries)
