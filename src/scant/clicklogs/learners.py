@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -51,22 +52,38 @@ def _looks(colour: str, marker: str) -> dict[str, Look]:
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """What all seeds of a job share.
-
-    settings : of the click log
-    target : the policy whose clicks are estimated: it sorts by a ranker that was fitted to the
-        grades of all queries that are not held out
-    """
+    """What all seeds of a job share; `settings` are those of the click log."""
 
     stream: Stream
     settings: Mapping
     queries: Split
     world: World
-    target: Policy
 
     @property
     def logging(self) -> Policy:
         return self.world.logging
+
+    @cached_property
+    def target(self) -> Policy:
+        """The policy whose clicks are estimated: it sorts by a ranker that is fitted to the grades
+        of all queries that are not held out.
+        """
+        return self.sorts_by(logs.graded_ranker(self.stream, self.queries.trained_on))
+
+    @cached_property
+    def documents(self) -> fitting.Documents:
+        """The documents of all visited queries."""
+        return fitting.documents(self.stream, self.queries.visited)
+
+    @cached_property
+    def logging_ranker(self) -> np.ndarray:
+        """The weights of the ranker that logs."""
+        return logs.logging_ranker(self.stream, self.settings, self.queries)
+
+    @cached_property
+    def graded_ranker(self) -> np.ndarray:
+        """The weights with the least cross entropy of the grades of all visited queries."""
+        return fitting.cross_entropy(self.documents, np.concatenate(self.world.grades))
 
     def sorts_by(self, weights: np.ndarray) -> Policy:
         """The policy that sorts the visited queries by the ranker with these weights."""
@@ -77,9 +94,7 @@ class Site:
 def site(stream: Stream, settings: Mapping) -> Site:
     """The site of a click log with these settings."""
     queries = logs.split(stream, settings)
-    of_log = Site(stream, settings, queries, logs.world(stream, settings, queries), None)
-    best = logs.graded_ranker(stream, queries.trained_on)
-    return replace(of_log, target=of_log.sorts_by(best))
+    return Site(stream, settings, queries, logs.world(stream, settings, queries))
 
 
 # --- estimators
@@ -88,7 +103,7 @@ def site(stream: Stream, settings: Mapping) -> Site:
 class OnLog(declarations.Learner):
     """What estimators and learners share.
 
-    settings : those that a study gives, and for the others what is meant by their absence
+    options : its settings, none of which is absent
     """
 
     draws = False
@@ -226,9 +241,8 @@ def counted(log: Log, site: Site, look: np.ndarray) -> Counted:
     counts = estimates.counted(log, site.logging)
     visits = np.bincount(log.query, minlength=len(counts.starts) - 1)
     chance = np.concatenate([marginals @ look for marginals in site.logging.marginals])
-    features = fitting.documents(site.stream, site.queries.visited).features
-    sizes = np.diff(counts.starts)
-    return Counted(counts, features, np.repeat(visits, sizes).astype(float), look, chance)
+    visits = np.repeat(visits, np.diff(counts.starts)).astype(float)
+    return Counted(counts, site.documents.features, visits, look, chance)
 
 
 class Ranker(OnLog):
@@ -250,8 +264,7 @@ class FromLog(Ranker):
 
     def ranker(self, log, site, random):
         told = counted(log, site, self.look(log, site))
-        found = fitting.documents(site.stream, site.queries.visited)
-        return fitting.cross_entropy(found, self.values(told))
+        return fitting.cross_entropy(site.documents, self.values(told))
 
 
 class AsIs(FromLog):
@@ -331,7 +344,7 @@ class Safe(DoublyRobust):
         case = Case(rest, site.logging, site.sorts_by(learnt), self.look(rest, site))
         if estimates.least_lead(estimates.pooled(case), rest) > 0:
             return learnt
-        return logs.logging_ranker(site.stream, site.settings, site.queries)
+        return site.logging_ranker
 
 
 class Logging(Ranker):
@@ -342,7 +355,7 @@ class Logging(Ranker):
     looks: ClassVar = {"": Look("#000000", "", ":")}
 
     def ranker(self, log, site, random):
-        return logs.logging_ranker(site.stream, site.settings, site.queries)
+        return site.logging_ranker
 
 
 class Grades(Ranker):
@@ -353,8 +366,7 @@ class Grades(Ranker):
     looks: ClassVar = {"": Look("vermilion", "P")}
 
     def ranker(self, log, site, random):
-        found = fitting.documents(site.stream, site.queries.visited)
-        return fitting.cross_entropy(found, np.concatenate(site.world.grades).astype(float))
+        return site.graded_ranker
 
 
 class Online(Ranker):
