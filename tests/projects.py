@@ -22,6 +22,17 @@ MADE = ("results", ".snakemake")  # by running a study
 RESULTS = ("runs", "comparators", "tables", "figures", "streams", "campaigns", "bandit")
 
 
+def environment(package: Path, **variables) -> dict:
+    """The environment with a package ahead of any other, this Python's commands, no mirror."""
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("SCANT_", "SNAKEMAKE_"))
+    }
+    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+    return kept | {"PATH": path, "PYTHONPATH": str(package)} | variables
+
+
 class Project:
     """A copy of the project in `folder`."""
 
@@ -46,13 +57,7 @@ class Project:
         return [*command, "--configfile", study if "/" in study else f"config/studies/{study}.yaml"]
 
     def environment(self, **variables) -> dict:
-        """The environment with the copied package ahead of any other, and without a mirror."""
-        kept = {
-            key: value
-            for key, value in os.environ.items()
-            if not key.startswith(("SCANT_", "SNAKEMAKE_"))
-        }
-        return kept | {"PYTHONPATH": str(self.folder / "src")} | variables
+        return environment(self.folder / "src", **variables)
 
     def snakemake(self, *arguments, study="tiny", ok=True, timeout=1800, **variables) -> str:
         """Run Snakemake and give what it prints; `ok` says whether it has to succeed or to fail."""

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from ads_logs import ads
 from regressed import regressed
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -22,7 +23,6 @@ from sklearn.svm import LinearSVC
 
 import scant_ads as sa
 from scant.bandits.learners import KINDS
-from scant.cli import main
 from scant.errors import DataError, SettingError
 
 mpl.use("svg")
@@ -79,11 +79,8 @@ def test_a_frame_and_a_file_give_the_same_log(tmp_path, form):
         pa.Table.from_pandas(made, preserve_index=False),
     ):
         taken = sa.Log.from_frame(one).visits
-        assert (taken.names, taken.actions, taken.categories) == (
-            read.names,
-            read.actions,
-            read.categories,
-        )
+        for name in ("names", "actions", "categories"):
+            assert getattr(taken, name) == getattr(read, name)
         for name, column in read.columns().items():
             np.testing.assert_array_equal(column, taken.columns()[name], name)
 
@@ -98,18 +95,13 @@ def test_frames_that_are_no_logs_are_refused():
             sa.Log.from_frame(wrong)
     with pytest.raises(SettingError, match=r"give Log.read\('log.csv'\)"):
         sa.fit("log.csv")
-    renamed = sa.Log.from_frame(frame(50).rename(columns={"reward": "click"}))
-    assert (
-        not renamed.check().ok
-        and "Is it 'click'?" in str(renamed.check())
-        and "with errors" in repr(renamed)
-    )
+    made = frame(50).rename(columns={"reward": "click"})
+    renamed = sa.Log.from_frame(made)
+    assert not renamed.check().ok and "with errors" in repr(renamed)
+    assert "Is it 'click'?" in str(renamed.check())
     with pytest.raises(DataError, match="there is no column 'reward'"):
         sa.fit(renamed)
-    assert (
-        len(sa.Log.from_frame(frame(50).rename(columns={"reward": "click"}), {"reward": "click"}))
-        == 50
-    )
+    assert len(sa.Log.from_frame(made, {"reward": "click"})) == 50
 
 
 def test_a_report_is_a_mapping_that_reads_as_text(logs):
@@ -143,16 +135,14 @@ def test_settings_of_a_policy_are_those_of_an_estimator(logs):
     assert copy.get_params() == policy.get_params() and copy is not policy
     assert copy.set_params(epsilon=0.2).epsilon == 0.2
     assert repr(copy) == "Policy('logistic', epsilon=0.2, undersample=2)"
-    with pytest.raises(
-        SettingError, match="unknown setting of a policy 'epsilo': did you mean 'epsilon'"
+    for call, message in (
+        (lambda: policy.set_params(epsilo=1), "'epsilo': did you mean 'epsilon'"),
+        (lambda: policy.predict(frame(5)), "has not learnt anything yet"),
+        (lambda: sa.fit(logs[0], "logistc"), "unknown kind of learner 'logistc'"),
+        (lambda: sa.fit(logs[0], epsilon=2), "epsilon is 2"),
     ):
-        policy.set_params(epsilo=1)
-    with pytest.raises(SettingError, match="has not learnt anything yet"):
-        policy.predict(frame(5))
-    with pytest.raises(SettingError, match="unknown kind of learner 'logistc'"):
-        sa.fit(logs[0], "logistc")
-    with pytest.raises(SettingError, match="epsilon is 2"):
-        sa.fit(logs[0], epsilon=2)
+        with pytest.raises(SettingError, match=message):
+            call()
 
 
 CLASSIFIERS = GaussianNB(), make_pipeline(PolynomialFeatures(2), LogisticRegression(max_iter=500))
@@ -173,11 +163,8 @@ def test_any_model_scores_ads_as_one_does_by_hand(graded):
             rows = encoded.action == ad
             rewards = encoded.reward[rows] > 0 if model in CLASSIFIERS else encoded.reward[rows]
             fitted = clone(model).fit(encoded.features[rows], rewards)
-            scores.append(
-                fitted.predict_proba(contexts.features)[:, 1]
-                if model in CLASSIFIERS
-                else fitted.predict(contexts.features)
-            )
+            predict = fitted.predict_proba if model in CLASSIFIERS else fitted.predict
+            scores.append(predict(contexts.features).reshape(len(contexts), -1)[:, -1])
         # of equal scores
         assert np.mean(policy.predict(test) == policy.classes_[np.argmax(scores, axis=0)]) > 0.999
         assert np.mean(policy.predict(test) == frames[1]["kind"].map(SUITED)) > 0.9
@@ -201,11 +188,8 @@ def with_grades(made: pd.DataFrame) -> pd.DataFrame:
     0.2.
     """
     at_random = np.random.default_rng(3).random(len(made)) < 0.5
-    return made.assign(
-        reward=np.where(
-            made["reward"] > 0, np.where(at_random, 1, 0.7), np.where(at_random, 0.1, 0.2)
-        )
-    )
+    clicked, other = np.where(at_random, 1, 0.7), np.where(at_random, 0.1, 0.2)
+    return made.assign(reward=np.where(made["reward"] > 0, clicked, other))
 
 
 def test_rewards_that_are_no_clicks_are_for_learners_that_take_them(tmp_path):
@@ -222,13 +206,7 @@ def test_rewards_that_are_no_clicks_are_for_learners_that_take_them(tmp_path):
     np.testing.assert_array_equal(*scores)
     assert 0.1 <= scores[0].min() < 0.2 < scores[0].max() <= 1  # mean rewards
     for kind in ("logistic", "auc-ranker", GaussianNB()):
-        with pytest.raises(
-            DataError,
-            match=(
-                r"row 1: reward 0\..* learns from clicks.*a "
-                r"scikit-learn regressor"
-            ),
-        ):
+        with pytest.raises(DataError, match=r"row 1: reward 0\..* learns from clicks"):
             sa.fit(train, kind, **QUICK)
     with pytest.raises(SettingError, match="undersample keeps misses for each click"):
         sa.fit(train, "forest", undersample=1)
@@ -259,15 +237,14 @@ def test_steps_follow_from_rows_unless_they_are_said(logs):
 def test_contexts_have_the_features_that_a_policy_learnt_from(logs):
     policy = sa.fit(logs[0], "logistic", **QUICK)
     new = frame(20, 5)
-    with pytest.raises(
-        DataError, match=r"no column 'kind', a feature of the policy. Is it 'kinds'"
-    ):
-        policy.predict(new.rename(columns={"kind": "kinds"}))
     ages = new["age"].astype(object).where(new.index != 7, "old").astype(str)
-    with pytest.raises(DataError, match="row 8: age 'old' is not a number"):
-        policy.predict(new.assign(age=ages))
-    with pytest.raises(DataError, match="row 3: age is not finite"):
-        policy.predict(new.assign(age=[1, 2, 1e300, *range(17)]))
+    for wrong, message in (
+        (new.rename(columns={"kind": "kinds"}), "no column 'kind', a feature of the policy"),
+        (new.assign(age=ages), "row 8: age 'old' is not a number"),
+        (new.assign(age=[1, 2, 1e300, *range(17)]), "row 3: age is not finite"),
+    ):
+        with pytest.raises(DataError, match=message):
+            policy.predict(wrong)
     unseen = new.assign(kind=[None, "violet"] * 10, age=np.nan)
     # a missing text, and an unknown one, are chosen for all the same
     assert len({*policy.predict(unseen)}) <= 2
@@ -278,15 +255,10 @@ def test_policies_are_named_and_learnt_on_the_way(logs):
     fitted, other = sa.fit(train, "logistic", **QUICK), sa.Policy("logistic", epsilon=0.5, **QUICK)
     found = sa.evaluate([fitted, other, "uniform"], test, train=train)
     assert [row["policy"] for row in found.rows] == ["logging", "logistic", "logistic 2"]
-    assert (
-        found.policies["logistic"] is fitted
-        and found.policies["logistic 2"].fitted
-        and not other.fitted
-    )
+    assert found.policies["logistic"] is fitted and found.policies["logistic 2"].fitted
     named = sa.evaluate({"mine": other}, test, train=train)
-    assert named.rows[-1]["estimate"] == found.rows[-1]["estimate"] and [*named.policies] == [
-        "mine"
-    ]
+    assert not other.fitted and [*named.policies] == ["mine"]
+    assert named.rows[-1]["estimate"] == found.rows[-1]["estimate"]
     with pytest.raises(SettingError, match="logistic is learnt from a log"):
         sa.evaluate([other], test)
     with pytest.raises(SettingError, match="3 is no policy"):
@@ -305,7 +277,8 @@ def test_evaluations_are_frames_tables_and_plots(logs):
     np.testing.assert_allclose(ends, 100 * table[["low", "high"]].to_numpy())
     assert found.plot(axes) is axes
     html = found._repr_html_()
-    assert html.startswith("<pre>") and f"{100 * table['low'].iloc[-1]:.3f}" in html
+    assert html.count("<tr>") == 3 and "<td>logistic</td>" in html
+    assert f"{100 * table['low'].iloc[-1]:.3f}" in html
     assert str(found) == repr(found) == found.text()  # one policy: no option is named
 
 
@@ -313,23 +286,11 @@ def test_the_command_and_the_functions_give_the_same_numbers(tmp_path):
     paths = [tmp_path / f"{name}.parquet" for name in ("train", "test")]
     for seed, path in enumerate(paths):
         frame(seed=seed).to_parquet(path, index=False)
-    options = [
-        "--steps",
-        "2000",
-        "--lambdas",
-        "0.1",
-        "--trees",
-        "5",
-        "--epsilon",
-        "0.2",
-        "--seed",
-        "4",
-    ]
-    kinds = ["logistic", "forest", "auc-ranker"]
-    asked = [word for kind in kinds for word in ("--policy", kind)]
-    output = tmp_path / "table.json"
-    evaluate = ["ads", "evaluate", str(paths[1]), "--train", str(paths[0])]
-    assert main([*evaluate, *asked, *options, "--output", str(output)]) == 0
+    options = "--steps 2000 --lambdas 0.1 --trees 5 --epsilon 0.2 --seed 4"
+    kinds, output = ["logistic", "forest", "auc-ranker"], tmp_path / "table.json"
+    asked = " ".join(f"--policy {kind}" for kind in kinds)
+    logs = f"{paths[1]} --train {paths[0]}"
+    assert ads(f"evaluate {logs} {asked} {options} --output {output}") == 0
     train, test = map(sa.Log.read, paths)
     policies = [sa.fit(train, kind, epsilon=0.2, seed=4, **QUICK) for kind in kinds]
     found = sa.evaluate(policies, test, train=train, seed=4)

@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from ads_logs import rows_of
 from scipy import stats
+from test_ads_arms import ab
 
 import scant_ads as sa
 from scant.bandits.evaluation import snips
@@ -28,21 +30,16 @@ def made(rows=3000, seed=0, rate=0.1) -> pd.DataFrame:
 
 def test_a_policy_of_0_and_1_has_the_exact_interval_of_its_terms():
     frame = made()
-    found = {
-        row["policy"]: row
-        for row in sa.evaluate(["mine", "mixed", "one"], sa.Log.from_frame(frame)).rows
-    }
+    found = rows_of(sa.evaluate(["mine", "mixed", "one"], sa.Log.from_frame(frame)))
     bounds = {"mine": "clopper-pearson", "mixed": "betting", "one": "clopper-pearson"}
     assert {name: found[name]["bound"] for name in bounds} == bounds
-    clicks = int((frame["reward"] * frame["policy:mine"]).sum())
+    mine, clicks = found["mine"], int((frame["reward"] * frame["policy:mine"]).sum())
     ends = stats.binomtest(clicks, len(frame)).proportion_ci(0.95, "exact")
-    assert (found["mine"]["low"], found["mine"]["high"]) == pytest.approx(
-        (5 * ends.low, 5 * ends.high)
-    )
+    assert (mine["low"], mine["high"]) == pytest.approx((5 * ends.low, 5 * ends.high))
     joint = 1 - 0.05 / 3  # lifts of three policies hold together
-    of_clicks = stats.binomtest(clicks, int(frame["reward"].sum())).proportion_ci(joint, "exact")
-    lift = found["mine"]["lift_low"], found["mine"]["lift_high"]
-    assert lift == pytest.approx((5 * of_clicks.low - 1, 5 * of_clicks.high - 1))
+    ends = stats.binomtest(clicks, int(frame["reward"].sum())).proportion_ci(joint, "exact")
+    lift = mine["lift_low"], mine["lift_high"]
+    assert lift == pytest.approx((5 * ends.low - 1, 5 * ends.high - 1))
 
 
 @pytest.mark.parametrize(
@@ -84,14 +81,11 @@ def test_its_ends_are_as_likely_as_the_best_probabilities_of_the_rows_say(level)
     third = 1 - first - second
     with np.errstate(invalid="ignore"):
         shares = np.stack([first, second, third])
-        ratio = 2 * (
-            count[:, None, None] * (np.log(count / 40)[:, None, None] - np.log(shares))
-        ).sum(axis=0)
+        ratio = 2 * (count @ np.log(count / 40) - np.tensordot(count, np.log(shares), 1))
     quotient = np.tensordot(gain, shares, 1) / np.tensordot(stake, shares, 1)
     possible = quotient[(third > 0) & (ratio <= stats.chi2.ppf(level, 1))]
-    assert likely(gain, stake, count, level) == pytest.approx(
-        (possible.min(), possible.max()), abs=2e-3
-    )
+    ends = possible.min(), possible.max()
+    assert likely(gain, stake, count, level) == pytest.approx(ends, abs=2e-3)
 
 
 def test_with_few_clicks_it_covers_what_the_delta_method_does_not():
@@ -115,11 +109,9 @@ def test_with_few_clicks_it_covers_what_the_delta_method_does_not():
 def test_by_user_it_is_robust_to_what_visits_of_a_user_have_in_common():
     frame = made()
     again = pd.concat([frame] * 4, ignore_index=True).assign(who=[*range(len(frame))] * 4)
-    once = sa.evaluate(
-        ["mixed"], sa.Log.from_frame(frame.assign(who=range(len(frame))), {"user": "who"})
-    ).rows
-    four = sa.evaluate(["mixed"], sa.Log.from_frame(again, {"user": "who"})).rows
-    alone = sa.evaluate(["mixed"], sa.Log.from_frame(frame)).rows
+    users = sa.Log.from_frame(frame.assign(who=range(len(frame))), {"user": "who"})
+    logs = users, sa.Log.from_frame(again, {"user": "who"}), sa.Log.from_frame(frame)
+    once, four, alone = (sa.evaluate(["mixed"], log).rows for log in logs)
     for row, same, visits in zip(once, four, alone, strict=True):
         ends = row["approx_low"], row["approx_high"]
         assert ends == pytest.approx((same["approx_low"], same["approx_high"]))
@@ -127,23 +119,14 @@ def test_by_user_it_is_robust_to_what_visits_of_a_user_have_in_common():
 
 
 def test_a_policy_that_is_worse_is_said_to_be(tmp_path):
-    random, rows = np.random.default_rng(0), 8000
-    action = random.integers(0, 2, rows)
-    frame = pd.DataFrame(
-        {
-            "action": np.array(["new", "old"])[action],
-            "propensity": 0.5,
-            "reward": (random.random(rows) < np.where(action == 1, 0.2, 0.05)) * 1,
-        }
-    )
+    frame = ab(8000, rates=(0.05, 0.2)).replace({"A": "new", "B": "old"})
     found = sa.evaluate(["ad:new"], sa.Log.from_frame(frame))
     assert found.choice["worse"] and not found.choice["better"] and found.choice["lift_upper"] < 0
     ends = [100 * found.choice[end] for end in ("lift_lower", "lift_upper")]
     assert "ad:new is worse than today's policy" in found.decision()
     assert "interval: {:.1f} to {:.1f})".format(*ends) in found.decision()
     found.report(tmp_path / "out.html")
-    assert (
-        "<h1>Keep today&#39;s policy: ad:new is worse</h1>" in (tmp_path / "out.html").read_text()
-    )
+    page = (tmp_path / "out.html").read_text()
+    assert "<h1>Keep today&#39;s policy: ad:new is worse</h1>" in page
     best = sa.evaluate("each-ad", sa.Log.from_frame(frame))
     assert best.choice["better"] and not best.choice["worse"]

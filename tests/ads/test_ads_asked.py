@@ -11,15 +11,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ads_logs import ads
+from test_ads_applying import write_arrow
 
 import scant_ads as sa
 from scant import files
-from scant.cli import main
 from scant.errors import SettingError
 from scant_ads.policies import applying
 
 QUICK = {"steps": 2000, "lambdas": (0.1,)}
-STEPS = ("--steps", "2000", "--lambdas", "0.1")
+STEPS = "--steps 2000 --lambdas 0.1"
+TRAIN = f"--train train.parquet {STEPS}"
 
 
 def frame(rows=400, seed=0):
@@ -68,22 +70,22 @@ def folder(made, tmp_path, monkeypatch):
     return tmp_path / "here"
 
 
-def evaluated(log, *policies, options=()):
+def evaluated(log, *policies, options=""):
     """The names of the policies in the table, and their epsilons."""
-    asked = [word for policy in policies for word in ("--policy", policy)]
-    assert main(["ads", "evaluate", log, *asked, *options, "--output", "table.csv"]) == 0
+    asked = " ".join(f"--policy {policy}" for policy in policies)
+    assert ads(f"evaluate {log} {asked} {options} --output table.csv") == 0
     table = pd.read_csv("table.csv").iloc[1:]
     return dict(zip(table["policy"], table["epsilon"], strict=True))
 
 
-def refused(capsys, *words):
+def refused(capsys, command, *more):
     """The message of a command that is refused, which leaves all files as they were."""
 
     def files():
         return {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
 
     before = files()
-    assert main(["ads", *map(str, words)]) == 1
+    assert ads(command, *more) == 1
     message = capsys.readouterr().err
     assert message.startswith("scant: ") and files() == before
     return message
@@ -97,30 +99,26 @@ def test_saved_policies_that_meet_are_told_apart_by_their_folders(folder):
     assert evaluated("test.parquet", *pair) == {"mon/ranker": 0, "tue/ranker": 0.5}
     assert evaluated("test.parquet", "tue/ranker.arrow") == {"ranker": 0.5}
     shutil.copytree(folder / "mon", folder / "deep/mon")
-    names = evaluated(
-        "test.parquet", "mon/ranker.arrow", f"{folder}/deep/mon/ranker.arrow", pair[1]
-    )
+    deep = f"{folder}/deep/mon/ranker.arrow"
+    names = evaluated("test.parquet", "mon/ranker.arrow", deep, pair[1])
     assert [*names] == ["mon/ranker", "deep/mon/ranker", "tue/ranker"]
 
 
 def test_a_saved_policy_that_meets_another_has_the_name_of_its_file(folder):
-    both = evaluated(
-        "test.parquet", "logistic", "logistic.arrow", options=("--train", "train.parquet", *STEPS)
-    )
+    both = evaluated("test.parquet", "logistic", "logistic.arrow", options=TRAIN)
     assert both == {"logistic": 0, "logistic.arrow": 0.3}
     assert evaluated("test.parquet", "logistic.arrow") == {"logistic": 0.3}
     assert evaluated("test.parquet", "uniform.arrow", "uniform") == {"uniform.arrow": 0}
 
 
 def test_a_column_is_not_taken_for_a_policy_of_that_name(folder, capsys):
-    frame(seed=9).assign(**{"policy:logging": 0.5, "policy:logistic": 0.5}).to_parquet(
-        "named.parquet", index=False
-    )
-    for name, options in (("logging", ()), ("logistic", ("--train", "train.parquet", *STEPS))):
-        message = refused(capsys, "evaluate", "named.parquet", "--policy", name, *options)
+    columns = {"policy:logging": 0.5, "policy:logistic": 0.5}
+    frame(seed=9).assign(**columns).to_parquet("named.parquet", index=False)
+    for name, options in (("logging", ""), ("logistic", TRAIN)):
+        message = refused(capsys, f"evaluate named.parquet --policy {name} {options}")
         assert f"say column:{name}, or leave the column out with --ignore policy:{name}" in message
         assert [*evaluated("named.parquet", f"column:{name}")] == [f"column:{name}"]
-    options = ("--train", "train.parquet", *STEPS, "--ignore", "policy:logistic")
+    options = f"{TRAIN} --ignore policy:logistic"
     assert evaluated("named.parquet", "logistic", options=options) == {"logistic": 0}
 
 
@@ -128,31 +126,25 @@ def test_a_column_is_not_taken_for_a_policy_of_that_name(folder, capsys):
     "name", ["./logistic.arrow", "logistic", "mon/../uniform.arrow", "sklearn.linear_model:Ridge"]
 )
 def test_the_same_policy_twice_is_refused(folder, capsys, name):
-    asked = ("--policy", name, "--policy", name.removeprefix("./"))
-    assert "given twice" in refused(
-        capsys, "evaluate", "test.parquet", "--train", "train.parquet", *asked
-    )
+    asked = f"--policy {name} --policy {name.removeprefix('./')}"
+    assert "given twice" in refused(capsys, f"evaluate test.parquet {TRAIN} {asked}")
 
 
 def test_names_in_python_are_none_of_those_always_compared(folder):
     test = sa.Log.from_frame(frame(seed=9).assign(**{"policy:mine": 0.5, "policy:logistic 2": 0.5}))
     policy, other = sa.Policy.load("logistic.arrow"), sa.Policy.load("mon/ranker.arrow")
-    for asked in (
-        {"uniform": policy},
-        {"mine": "uniform"},
-        {"": policy},
-        {1: policy},
-        {"policy:mine": policy},
+    refused, twice = "a policy cannot be called", "is given twice"
+    for asked, message in (
+        ({"uniform": policy}, refused),
+        ({"mine": "uniform"}, refused),
+        ({"": policy}, refused),
+        ({1: policy}, refused),
+        ({"policy:mine": policy}, refused),
+        ([policy, policy], twice),
+        (["mine", "column:mine"], twice),
+        ({"a": "mine", "b": "column:mine"}, twice),
     ):
-        with pytest.raises(SettingError, match="a policy cannot be called"):
-            sa.evaluate(asked, test)
-    for asked in (
-        [policy, policy],
-        ["mine", "mine"],
-        ["mine", "column:mine"],
-        {"a": "mine", "b": "column:mine"},
-    ):
-        with pytest.raises(SettingError, match="is given twice"):
+        with pytest.raises(SettingError, match=message):
             sa.evaluate(asked, test)
     rows = sa.evaluate([policy, "logistic 2", other, "mine"], test).rows[1:]
     assert [row["policy"] for row in rows] == ["logistic", "logistic 2", "logistic 3", "mine"]
@@ -165,48 +157,22 @@ def test_names_in_python_are_none_of_those_always_compared(folder):
 def test_no_command_overwrites_what_it_reads_nor_writes_a_file_twice(folder, capsys):
     os.link("logistic.arrow", "linked.csv")
     os.link("test.parquet", "linked.html")
-    os.link("log/0.parquet", "linked.parquet")
-    evaluate = ("evaluate", "test.parquet", "--policy", "logistic.arrow")
+    evaluate = "evaluate test.parquet --policy logistic.arrow"
     for words in (
-        (*evaluate, "--output", "linked.csv"),
-        (*evaluate, "--report", "linked.html"),
-        (*evaluate, "--report", "TEST.parquet"),
-        (*evaluate, "--report", "Logistic.Arrow"),
-        (*evaluate, "--train", "train.parquet", "--report", "./train.parquet"),
-        ("evaluate", "log", "--policy", "logistic.arrow", "--report", "log/0.parquet"),
-        ("apply", "logistic.arrow", "test.parquet", "--output", "linked.csv"),
-        ("apply", "logistic.arrow", "test.parquet", "--output", "test.parquet"),
-        ("fit", "train.parquet", "--policy", "logistic", "--output", "train.parquet"),
+        f"{evaluate} --output linked.csv",
+        f"{evaluate} --report linked.html",
+        f"{evaluate} --report TEST.parquet",
+        f"{evaluate} --train train.parquet --report ./train.parquet",
+        "evaluate log --policy logistic.arrow --report log/0.parquet",
+        "apply logistic.arrow test.parquet --output linked.csv",
+        "apply logistic.arrow test.parquet --output test.parquet",
+        "fit train.parquet --policy logistic --output train.parquet",
     ):
-        assert (
-            "is also an input" in (message := refused(capsys, *words))
-            or "which is an input" in message
-        ), words
-    for names in (
-        ("same.json", "same.json"),
-        ("same.json", "SAME.json"),
-        ("same.json", "log/../same.json"),
-    ):
-        message = refused(capsys, *evaluate, "--output", names[0], "--report", names[1])
+        message = refused(capsys, words)
+        assert "is also an input" in message or "which is an input" in message, words
+    for name in ("same.json", "SAME.json", "log/../same.json"):
+        message = refused(capsys, f"{evaluate} --output same.json --report {name}")
         assert "is to be written twice" in message
-
-
-def test_a_folder_that_holds_anything_is_not_written_to(folder, capsys):
-    simulate = (
-        "simulate",
-        "hotel",
-        "--settings",
-        '{"dimensions": 3, "informative": 2}',
-        "--policy",
-        "uniform",
-        "--rows",
-        "9",
-        "--parts",
-        "2",
-        "--output",
-    )
-    for target in ("mon", "test.parquet"):
-        assert "is there already, and not empty" in refused(capsys, *simulate, target)
 
 
 def test_what_python_writes_is_no_input_either(folder):
@@ -224,67 +190,49 @@ def test_what_python_writes_is_no_input_either(folder):
         (learnt.save, "test.parquet"),
         (lambda target: applying.apply(policy, "train.parquet", target), "logistic.arrow"),
     ):
-        before = Path(target).read_bytes() if Path(target).exists() else None
+        before = {path: path.read_bytes() for path in Path().rglob(Path(target).name)}
         with pytest.raises(SettingError, match=r"is also an input|which is an input"):
             write(target)
-        assert (Path(target).read_bytes() if Path(target).exists() else None) == before
+        assert {path: path.read_bytes() for path in Path().rglob(Path(target).name)} == before
 
 
 # --- numbers
 
 
-EVALUATE = ("evaluate", "test.parquet", "--train", "train.parquet", "--policy", "logistic", *STEPS)
-LOGISTIC = ("evaluate", "--policy", "logistic.arrow")
-TO_FIT = ("train.parquet", "--trees", "2", "--output", "new.arrow")
-SIMULATE = ("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output", "new.csv")
+EVALUATE = f"evaluate test.parquet {TRAIN} --policy logistic"
+LOGISTIC = "evaluate --policy logistic.arrow"
+TO_FIT = "fit train.parquet --trees 2 --output new.arrow"
+SIMULATE = "simulate hotel --policy uniform --rows 9 --output new.csv"
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((*EVALUATE, "--select", "nan"), "share of features is nan"),
-        ((*EVALUATE, "--select", "5"), "share of features is 5"),
-        ((*LOGISTIC, "log", "--level", "nan"), "level is nan; a confidence is from 0.5"),
-        ((*LOGISTIC, "log", "--level", "5"), "level is 5.0; a confidence is from 0.5"),
-        (("fit", *TO_FIT, "--policy", "forest", "--validation", "nan"), "validation share is nan"),
-        ((*EVALUATE, "--seed", "-1"), "seed is -1"),
-        ((*SIMULATE, "--seed", "-1"), "seed is -1"),
-        ((*SIMULATE, "--settings", "[]"), "are no object of JSON"),
-        ((*SIMULATE, "--settings", '{"dimensions": 1000000000}'), "must be from 3 to 10,000"),
-        (
-            (*SIMULATE, "--settings", '{"dimensions": 1e3}'),
-            "dimensions is 1000.0; it must be a whole number",
-        ),
-        (
-            (*SIMULATE, "--settings", '{"strength": "a"}'),
-            "strength is 'a'; it must be a finite number",
-        ),
-        (
-            (*SIMULATE, "--settings", '{"share": Infinity}'),
-            "share is inf; it must be a finite number",
-        ),
-        ((*SIMULATE, "--settings", '{"world": null}'), "world is None; it must be a whole number"),
-        ((*SIMULATE, "--settings", '{"world": -1}'), "world is -1; it must be 0 or more"),
-        (
-            ("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output", "a\0b"),
-            "a character that no path",
-        ),
+        (f"{EVALUATE} --select nan", "share of features is nan"),
+        (f"{LOGISTIC} log --level nan", "level is nan; a confidence is from 0.5"),
+        (f"{LOGISTIC} log --level 5", "level is 5.0; a confidence is from 0.5"),
+        (f"{TO_FIT} --policy forest --validation nan", "validation share is nan"),
+        (f"{EVALUATE} --seed -1", "seed is -1"),
+        (f"{SIMULATE} --seed -1", "seed is -1"),
+        (f"{SIMULATE} --settings []", "are no object of JSON"),
+        (SIMULATE + ' --settings {"dimensions":1000000000}', "must be from 3 to 10,000"),
+        (SIMULATE + ' --settings {"dimensions":1e3}', "dimensions is 1000.0; it must be a whole"),
+        (SIMULATE + ' --settings {"strength":"a"}', "strength is 'a'; it must be a finite number"),
+        (SIMULATE + ' --settings {"share":Infinity}', "share is inf; it must be a finite number"),
+        (SIMULATE + ' --settings {"world":-1}', "world is -1; it must be 0 or more"),
         *(
-            ((*LOGISTIC, log, f"--least-propensity={least}"), "at most 1, here from 1e-100")
+            (f"{LOGISTIC} {log} --least-propensity={least}", "at most 1, here from 1e-100")
             for log in ("test.parquet", "log")
-            for least in ("1e-300", "nan", "-0.1", "0", "inf")
+            for least in ("1e-300", "nan", "0")
         ),
         *(
-            (
-                ("fit", *TO_FIT, "--policy", "cost-sensitive-oaa", "--lambdas", value),
-                "lambda must be a number above 0",
-            )
+            (f"{TO_FIT} --policy cost-sensitive-oaa --lambdas {value}", "lambda must be a number")
             for value in ("inf", "nan", "1e308", "-1")
         ),
     ],
 )
 def test_numbers_and_names_that_cannot_be_are_refused(folder, capsys, words, message):
-    assert message in refused(capsys, *words)
+    assert message in refused(capsys, words)
 
 
 @pytest.mark.parametrize(
@@ -302,30 +250,25 @@ def test_forged_settings_of_a_saved_policy_are_refused(folder, capsys, key, valu
     with pa.OSFile("logistic.arrow") as file, pa.ipc.open_file(file) as reader:
         table, about = reader.read_all(), files.metadata_of(reader.schema)
     forged = files.encoded(about | {"settings": about["settings"] | {key: value}})
-    with (
-        pa.OSFile("forged.arrow", "wb") as file,
-        pa.ipc.new_file(file, table.schema.with_metadata(forged)) as writer,
-    ):
-        writer.write_table(table)
+    write_arrow(table.replace_schema_metadata(forged), "forged.arrow")
     files.seal("forged.arrow")
-    for words in (
-        ("apply", "forged.arrow", "test.parquet", "--output", "new.csv"),
-        ("evaluate", "test.parquet", "--policy", "forged.arrow"),
-    ):
-        assert "forged.arrow: not a saved policy" in refused(capsys, *words)
+    apply, evaluate = "apply forged.arrow test.parquet --output new.csv", "evaluate test.parquet"
+    for words in (apply, f"{evaluate} --policy forged.arrow"):
+        assert "forged.arrow: not a saved policy" in refused(capsys, words)
 
 
 @pytest.mark.parametrize("name", ["a\0b.csv", "\udcff.csv"])
 def test_a_path_that_cannot_be_is_refused(folder, capsys, name):
     for words in (
-        ("fit", "train.parquet", "--policy", "logistic", *STEPS, "--output", name),
-        ("fit", name, "--policy", "logistic", *STEPS, "--output", "new.arrow"),
-        ("apply", "logistic.arrow", "test.parquet", "--output", name),
-        ("apply", name, "test.parquet", "--output", "new.csv"),
-        ("evaluate", "test.parquet", "--policy", f"{name}.arrow"),
-        ("evaluate", "test.parquet", "--policy", "logistic.arrow", "--report", name),
+        f"fit train.parquet --policy logistic {STEPS} --output {name}",
+        f"fit {name} --policy logistic {STEPS} --output new.arrow",
+        f"apply logistic.arrow test.parquet --output {name}",
+        f"apply {name} test.parquet --output new.csv",
+        f"evaluate test.parquet --policy {name}.arrow",
+        f"evaluate test.parquet --policy logistic.arrow --report {name}",
+        f"simulate hotel --policy uniform --rows 9 --output {name}",
     ):
-        assert "a character that no path can hold" in refused(capsys, *words)
+        assert "a character that no path can hold" in refused(capsys, words)
 
 
 # --- texts of somebody's log
@@ -341,24 +284,14 @@ def test_names_in_a_log_do_not_steer_a_terminal(folder, capsys):
         log = log.assign(action=log["action"].map(lambda ad: ad + STEER), kind=f"k{STEER}")
         log.loc[log["action"].str.startswith("b"), "reward"] = 0
         log.assign(**{f"policy:mine{STEER}": 0.5}).to_parquet(f"{name}.parquet", index=False)
-    for words in (
-        ("check", "test.parquet"),
-        (
-            "evaluate",
-            "test.parquet",
-            "--train",
-            "train.parquet",
-            "--policy",
-            f"mine{STEER}",
-            "--policy",
-            "forest",
-            "--trees",
-            "2",
-        ),
-        ("fit", "train.parquet", "--policy", "logistic", *STEPS, "--output", "new.arrow"),
-        ("apply", "new.arrow", "test.parquet", "--output", "new.csv"),
+    forest = "--train train.parquet --policy forest --trees 2 --policy"
+    for words, *more in (
+        ("check test.parquet",),
+        (f"evaluate test.parquet {forest}", f"mine{STEER}"),
+        (f"fit train.parquet --policy logistic {STEPS} --output new.arrow",),
+        ("apply new.arrow test.parquet --output new.csv",),
     ):
-        assert main(["ads", *words]) == 0
+        assert ads(words, *more) == 0
         printed = capsys.readouterr().out
         assert r"\x1b[2J\nno problems found\u202e" in printed
         assert "\x1b" not in printed and "\u202e" not in printed
@@ -367,34 +300,18 @@ def test_names_in_a_log_do_not_steer_a_terminal(folder, capsys):
 
 @pytest.mark.parametrize("form", ["large_string", "string", "string_view"])
 def test_ids_are_written_as_they_are_read(folder, form):
-    ads = {"a": '=HYPERLINK("x")', "b": "-1"}
-    sa.fit(frame().assign(action=frame()["action"].map(ads)), "logistic", **QUICK).save(
-        "policy.arrow"
-    )
+    names = {"a": '=HYPERLINK("x")', "b": "-1"}
+    made = frame().replace({"action": names})
+    sa.fit(made, "logistic", **QUICK).save("policy.arrow")
     ids = ["@a", "+1 b", "-2.5", "=1", "plain", "", None, "\tx", "1e5", "'quoted"]
     visits = frame(len(ids)).assign(number=-1.5)[["x", "y", "number"]]
     table = pa.Table.from_pandas(visits, preserve_index=False)
     table = table.append_column("=id", pa.array(ids, getattr(pa, form)()))
     pq.write_table(table, "visits.parquet")
-    apply = (
-        "ads",
-        "apply",
-        "policy.arrow",
-        "visits.parquet",
-        "--seed",
-        "1",
-        "--epsilon",
-        "0.5",
-        "--keep",
-        "=id",
-        "number",
-        "--output",
-    )
-    assert main([*apply, "new.csv"]) == 0 and main([*apply, "new.parquet"]) == 0
+    apply = "apply policy.arrow visits.parquet --seed 1 --epsilon 0.5 --keep =id number --output"
+    assert ads(f"{apply} new.csv") == 0 and ads(f"{apply} new.parquet") == 0
     written = pd.read_csv("new.csv", dtype=str, keep_default_na=False)
     kept = pq.read_table("new.parquet").to_pydict()
-    assert kept["=id"] == ids and {*kept["action"]} == {*ads.values()}
-    assert written["=id"].tolist() == [cell or "" for cell in ids] and set(written["number"]) == {
-        "-1.5"
-    }
-    assert written["action"].tolist() == kept["action"]
+    assert kept["=id"] == ids and {*kept["action"]} == {*names.values()}
+    assert written["=id"].tolist() == [cell or "" for cell in ids]
+    assert {*written["number"]} == {"-1.5"} and written["action"].tolist() == kept["action"]

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from ads_logs import ads, rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_ads_api import SUITED, frame
@@ -15,7 +16,6 @@ from test_ads_api import SUITED, frame
 import scant_ads as sa
 from scant.bandits import intervals
 from scant.bandits.policies import Choice
-from scant.cli import main
 from scant_ads.evaluation import lifts, pairs, quotients, rewards
 from scant_ads.reading import tally
 
@@ -28,19 +28,15 @@ def test_few_distinct_terms_are_counted_as_they_are(x):
     assert terms.moments()[1] - 2 == pytest.approx(x.mean())
     expected = intervals.counted(x + 2, 5.0)
     for level in (0.9, 0.99):
-        assert intervals.betting(terms, level) == pytest.approx(
-            float(intervals.betting(expected, level)), abs=1e-12
-        )
+        bound = float(intervals.betting(expected, level))
+        assert intervals.betting(terms, level) == pytest.approx(bound, abs=1e-12)
 
 
 def test_many_distinct_terms_are_rounded_without_bias():
     x = np.random.default_rng(0).uniform(-2, 3, 5000)
-    means = [
-        pairs.gridded(x, -2, 3, np.random.default_rng(seed)).moments()[1] - 2 for seed in range(200)
-    ]
-    cell = 5 / pairs.CELLS
+    every = [pairs.gridded(x, -2, 3, np.random.default_rng(seed)) for seed in range(200)]
+    means, cell, terms = [of.moments()[1] - 2 for of in every], 5 / pairs.CELLS, every[0]
     assert abs(np.mean(means) - x.mean()) < 4 * cell / 2 / math.sqrt(5000 * 200)
-    terms = pairs.gridded(x, -2, 3, np.random.default_rng(0))
     assert terms.count.sum() == 5000 and np.diff(terms.value).max() == pytest.approx(cell)
 
 
@@ -66,10 +62,8 @@ def test_an_interval_of_a_difference_holds_and_is_narrower_than_two():
 
 def test_of_many_pairs_those_of_the_choice_are_printed(tmp_path):
     random = np.random.default_rng(0)
-    made = pd.DataFrame(
-        {"action": random.integers(0, 10, 4000), "reward": random.random(4000) < 0.1}
-    )
-    found = sa.evaluate("each-ad", sa.Log.from_frame(made.astype(int).assign(propensity=0.1)))
+    made = {"action": random.integers(0, 10, 4000), "reward": (random.random(4000) < 0.1) * 1}
+    found = sa.evaluate("each-ad", sa.Log.from_frame(pd.DataFrame(made).assign(propensity=0.1)))
     lines = found.text().partition("answers hold together\n")[2].partition("\n\n")[0].splitlines()
     assert len(found.comparisons) == 55 and len(lines) == 11
     assert all(found.choice["policy"] in line for line in lines[:-1])
@@ -78,12 +72,10 @@ def test_of_many_pairs_those_of_the_choice_are_printed(tmp_path):
     assert (tmp_path / "out.html").read_text().count('data-label="difference"') == 55
 
 
-@given(
-    st.lists(
-        st.sampled_from([0.001, 0.006, 0.007, 0.009, 0.011, 0.014, 0.02, 0.03, 0.045, 0.06]),
-        max_size=8,
-    )
-)
+P = st.sampled_from([0.001, 0.006, 0.007, 0.009, 0.011, 0.014, 0.02, 0.03, 0.045, 0.06])
+
+
+@given(st.lists(P, max_size=8))
 def test_answers_that_hold_together_are_holms(p):
     """By the textbook: with p-values in order, reject while p_(k) <= alpha / (m - k + 1)."""
     decide = {
@@ -98,12 +90,9 @@ def test_answers_that_hold_together_are_holms(p):
 
 
 def chosen(ends, estimates=(0.1, 0.3, 0.2), verdicts=("cannot tell",) * 3):
-    names = ("policy", "lift_low", "estimate", "verdict")
-    rows = [
-        dict(zip(names, row, strict=True))
-        for row in zip("abc", ends, estimates, verdicts, strict=True)
-    ]
-    return pairs.chosen([row | {"low": 0.1, "lift": 0.2, "lift_high": 0.3} for row in rows])
+    rows = {"policy": [*"abc"], "lift_low": ends, "estimate": estimates, "verdict": verdicts}
+    rows = pd.DataFrame(rows).assign(low=0.1, lift=0.2, lift_high=0.3)
+    return pairs.chosen(rows.to_dict("records"))
 
 
 def test_the_choice_is_the_row_with_the_largest_lower_end_and_says_what_it_says():
@@ -129,16 +118,14 @@ def test_alike_arms_are_seldom_said_to_be_better():
     for seed in range(300):
         random = np.random.default_rng(seed)
         arm, clicked = random.integers(0, 3, 900), random.random(900) < 0.2
-        ads = np.array(["control", "B", "C"])[arm]
-        made = pd.DataFrame({"action": ads, "reward": clicked * 1, "propensity": 1 / 3})
+        shown = np.array(["control", "B", "C"])[arm]
+        made = pd.DataFrame({"action": shown, "reward": clicked * 1, "propensity": 1 / 3})
         found = sa.evaluate("each-ad", sa.Log.from_frame(made))
         if found.choice is None:  # chance has shown an arm so seldom that propensities look wrong
             continue
         answers, choice = {row["policy"]: row["verdict"] for row in found.judged}, found.choice
-        assert choice["better"] == (answers[choice["policy"]] == "yes") and {*answers} == {
-            "ad:B",
-            "ad:C",
-        }
+        assert choice["better"] == (answers[choice["policy"]] == "yes")
+        assert {*answers} == {"ad:B", "ad:C"}
         wrong += any(answer != "cannot tell" for answer in answers.values())
     assert wrong <= 27  # more than that have a chance of 0.1 % at 5 %
 
@@ -178,9 +165,8 @@ def test_a_model_of_rewards_narrows_what_it_explains():
     reward = np.clip(0.5 + 0.2 * features[:, 0], 0, 1)  # told by the feature, whatever is shown
     choice = Choice(np.zeros(rows, np.int32), 0.0, 2)
     weight = 2.0 * (action == 0)
-    terms = rewards.doubly_robust(
-        features, action, reward, weight, choice, random.permutation(rows)
-    )
+    order = random.permutation(rows)
+    terms = rewards.doubly_robust(features, action, reward, weight, choice, order)
     assert terms[rows // 2 :].var() < 0.2 * (reward * weight).var()
     assert terms.mean() == pytest.approx(reward.mean(), abs=0.01)
 
@@ -193,19 +179,12 @@ def test_a_doubly_robust_term_may_be_above_the_largest_weight():
     def two_ads(rows, rates, seed):
         random = np.random.default_rng(seed)
         shown = random.integers(0, 2, rows)
-        return pd.DataFrame(
-            {
-                "action": np.array(list("ab"))[shown],
-                "propensity": 0.5,
-                "x": random.random(rows),
-                "reward": (random.random(rows) < np.array(rates)[shown]) * 1.0,
-            }
-        )
+        reward = (random.random(rows) < np.array(rates)[shown]) * 1.0
+        made = {"action": np.array(list("ab"))[shown], "x": random.random(rows), "reward": reward}
+        return sa.Log.from_frame(pd.DataFrame(made).assign(propensity=0.5))
 
-    taught_otherwise = sa.fit(
-        sa.Log.from_frame(two_ads(2000, (0.9, 0.1), 0)), "logistic", steps=2000, epsilon=0.5
-    )
-    test = sa.Log.from_frame(two_ads(20_000, (0.05, 0.95), 1))
+    train, test = two_ads(2000, (0.9, 0.1), 0), two_ads(20_000, (0.05, 0.95), 1)
+    taught_otherwise = sa.fit(train, "logistic", steps=2000, epsilon=0.5)
     row = sa.evaluate([taught_otherwise], test, doubly_robust=True).rows[-1]
     assert row["declared_weight"] == 1 and row["dr_low"] < 0.5 < row["dr_high"]
     assert row["dr_low"] < row["dr"] - 0.003 < row["dr"] + 0.003 < row["dr_high"]
@@ -215,12 +194,10 @@ def test_doubly_robust_estimates_are_in_the_table():
     train, test = (sa.Log.from_frame(frame(2500, seed)) for seed in (0, 1))
     found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train, doubly_robust=True)
     row = found.rows[-1]
-    assert (
-        row["dr_low"] <= row["dr_lower"] <= row["dr"] <= row["dr_high"]
-        and abs(row["dr"] - row["estimate"]) < 0.05
-    )
+    assert row["dr_low"] <= row["dr_lower"] <= row["dr"] <= row["dr_high"]
+    assert abs(row["dr"] - row["estimate"]) < 0.05
     assert f"{100 * row['dr']:.3f}" in found.text().partition("Doubly robust CTR")[2]
-    assert "dr" not in sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train).rows[-1]
+    assert "dr" not in sa.evaluate([], test, train=train).rows[-1]
 
 
 # --- what an evaluation says
@@ -228,31 +205,20 @@ def test_doubly_robust_estimates_are_in_the_table():
 
 def test_pairs_and_the_choice_are_told():
     train, test = (sa.Log.from_frame(frame(3000, seed)) for seed in (0, 1))
-    policies = {
-        name: sa.Policy("logistic", steps=2000, epsilon=epsilon)
-        for name, epsilon in (("a", 0), ("b", 0.6))
-    }
+    epsilons = {"a": 0, "b": 0.6}
+    policies = {name: sa.Policy("logistic", steps=2000, epsilon=e) for name, e in epsilons.items()}
     found = sa.evaluate(policies, test, train=train)
-    assert [(pair["policy"], pair["other"]) for pair in found.comparisons] == [("a", "b")]
-    rows = {row["policy"]: row for row in found.rows}
-    for pair in found.comparisons:
-        expected = rows[pair["policy"]]["estimate"] - rows[pair["other"]]["estimate"]
-        assert (
-            pair["difference"] == pytest.approx(expected) and pair["low"] < expected < pair["high"]
-        )
-        assert (pair["better"] == "") == (pair["needed"] == pair["needed"])
-    assert (
-        found.comparisons[-1]["better"] == "a"
-        and found.choice["policy"] == "a"
-        and found.choice["better"]
-    )
-    assert found.choice["lift_lower"] == rows["a"]["lift_low"]
-    assert found.decision().startswith(
-        "Best of 2 by its lower bound: a. It is better than today's policy: its CTR is"
-    )
-    lift, low, high = (
-        f"{100 * found.choice[key]:+.1f}" for key in ("lift", "lift_lower", "lift_upper")
-    )
+    (pair,), rows, choice = found.comparisons, rows_of(found), found.choice
+    assert (pair["policy"], pair["other"], pair["better"]) == ("a", "b", "a")
+    expected = rows["a"]["estimate"] - rows["b"]["estimate"]
+    assert pair["difference"] == pytest.approx(expected) and np.isnan(pair["needed"])
+    assert pair["low"] < expected < pair["high"]
+    assert choice["policy"] == "a" and choice["better"]
+    assert choice["lift_lower"] == rows["a"]["lift_low"]
+    said = "Best of 2 by its lower bound: a. It is better than today's policy: its CTR is"
+    assert found.decision().startswith(said)
+    ends = (f"{100 * choice[key]:+.1f}" for key in ("lift", "lift_lower", "lift_upper"))
+    lift, low, high = ends
     assert found.decision().endswith(f"{lift[1:]} % higher (95 % interval: {low} to {high})")
     assert "a is better" in found.text() and found.decision() in found.text()
     halves = test.split(0.5)
@@ -266,11 +232,8 @@ def test_the_same_policy_gets_the_same_numbers_whatever_it_is_called():
     robust estimates.
     """
     made, names = frame(400), ("better", "target", "kappa", "b")
-    columns = {
-        f"policy:{name}": np.where(made["kind"].map(SUITED) == made["action"], 0.8, 0.1)
-        for name in names
-    }
-    made = made.assign(who=np.arange(400) // 2, **columns)
+    share = np.where(made["kind"].map(SUITED) == made["action"], 0.8, 0.1)
+    made = made.assign(who=np.arange(400) // 2, **{f"policy:{name}": share for name in names})
     logs = [sa.Log.from_frame(made, ignore=["who"]), sa.Log.from_frame(made, {"user": "who"})]
     found = [
         sa.evaluate(names, log, least_propensity=least)
@@ -279,9 +242,8 @@ def test_the_same_policy_gets_the_same_numbers_whatever_it_is_called():
     ]
     learnt = {name: sa.Policy("logistic", steps=500, epsilon=0.2) for name in names}
     train = sa.Log.from_frame(frame(400, 1))
-    found.append(
-        sa.evaluate(learnt, sa.Log.from_frame(frame(400)), train=train, doubly_robust=True)
-    )
+    test = sa.Log.from_frame(frame(400))
+    found.append(sa.evaluate(learnt, test, train=train, doubly_robust=True))
     for evaluation in found:
         first, *others = [row | {"policy": ""} for row in evaluation.rows if row["policy"] in names]
         assert "betting" in first["bound"] and len(others) == 3
@@ -297,44 +259,24 @@ def test_open_pairs_say_how_many_rows_would_tell():
     assert "open: too close for 1,000 times as many rows" in found.text()
 
 
-def test_a_log_without_clicks_decides_nothing():
-    found = sa.evaluate([], sa.Log.from_frame(frame(500).assign(reward=0)))
-    assert not len(found.pairs) and [*found.pairs] == [*pairs.COLUMNS]
-    assert found.choice is None and found.decision() == ""
-
-
 def test_no_least_propensity_needs_to_be_known(tmp_path, capsys):
-    train, test = (frame(3000, seed) for seed in (0, 1))
+    train, test = (sa.Log.from_frame(frame(3000, seed)) for seed in (0, 1))
+    policy = sa.Policy("logistic", steps=2000, epsilon=0.1)
     known, found = (
-        sa.evaluate(
-            [sa.Policy("logistic", steps=2000, epsilon=0.1)],
-            sa.Log.from_frame(test),
-            train=sa.Log.from_frame(train),
-            least_propensity=least,
-        )
+        sa.evaluate([policy], test, train=train, least_propensity=least)
         for least in (None, "unknown")
     )
     row, other = found.rows[-1], known.rows[-1]
-    assert (
-        row["bound"] == "betting, no range"
-        and row["declared_weight"] == math.inf
-        and found.comparisons == ()
-    )
+    assert (row["bound"], row["declared_weight"]) == ("betting, no range", math.inf)
+    assert found.comparisons == ()
     assert row["low"] < row["lower"] < row["estimate"] < other["high"] < row["high"]
     assert abs(row["lower"] - other["lower"]) < 0.03 and row["verdict"] == "yes"
-    test.assign(**{"policy:mine": 1 / 3}).to_csv(tmp_path / "test.csv", index=False)
-    arguments = [
-        "ads",
-        "evaluate",
-        str(tmp_path / "test.csv"),
-        "--policy",
-        "mine",
-        "--least-propensity",
-    ]
-    assert main([*arguments, "unknown", "--output", str(tmp_path / "table.json")]) == 0
+    frame(3000, 1).assign(**{"policy:mine": 1 / 3}).to_csv(tmp_path / "test.csv", index=False)
+    asked = f"evaluate {tmp_path}/test.csv --policy mine --output {tmp_path}/table.json"
+    assert ads(f"{asked} --least-propensity unknown") == 0
     assert '"declared_weight": null' in (tmp_path / "table.json").read_text()
     with pytest.raises(SystemExit):
-        main([*arguments, "unknwn"])
+        ads(f"{asked} --least-propensity unknwn")
     assert "'unknwn' is neither a number nor 'unknown'" in capsys.readouterr().err
 
 
@@ -367,13 +309,10 @@ def test_deficient_support_is_named():
         propensity=np.where(free, 1 / 3, 1 / 2),
     )
     train, test = sa.Log.from_frame(made).split(0.5)
-    found = sa.evaluate(
-        [sa.Policy("logistic", steps=2000)], test, train=train, least_propensity=1 / 3
-    )
+    policy = sa.Policy("logistic", steps=2000)
+    found = sa.evaluate([policy], test, train=train, least_propensity=1 / 3)
     assert found.rows[-1]["verdict"] == "none"
     assert "logistic" not in [name for pair in found.comparisons for name in pair.values()]
     assert "none: deficient support or wrong propensities, see below" in found.text()
-    assert any(
-        "% of visits (deficient support): what these earn is not known" in note
-        for note in found.notes
-    )
+    said = "% of visits (deficient support): what these earn is not known"
+    assert any(said in note for note in found.notes)

@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from ads_logs import ads
 from test_ads_api import SUITED, frame
 
 import scant_ads as sa
-from scant.cli import main
 from scant.errors import SettingError
 from scant_ads.evaluation import guards
 
@@ -30,10 +30,8 @@ def row(low, lift, high, policy="a"):
     ],
 )
 def test_the_interval_of_the_lift_decides(low, high, share, answer):
-    today = row(np.nan, np.nan, np.nan, "logging")
-    (found,) = guards.judged(
-        "purchase", share, [today, row(0, 0, 0)], [today, row(low, (low + high) / 2, high)]
-    )
+    today, judged = row(np.nan, np.nan, np.nan, "logging"), row(low, (low + high) / 2, high)
+    (found,) = guards.judged("purchase", share, [today, row(0, 0, 0)], [today, judged])
     assert found["answer"] == answer and [*found] == [*guards.COLUMNS]
 
 
@@ -53,110 +51,70 @@ def log(tmp_path):
 
 
 def test_the_command_judges_other_rewards(log, tmp_path, capsys):
-    asked = ["--split", "0.5", "--policy", "logistic", "--steps", "2000", "--lambdas", "0.1"]
-    rails = [
-        word for rail in ("bought=0.05", "returned=0.05", "any=0.05") for word in ("--guard", rail)
-    ]
     out, page = tmp_path / "out.json", tmp_path / "out.html"
-    assert (
-        main(
-            [
-                "ads",
-                "evaluate",
-                str(log),
-                *asked,
-                *rails,
-                "--output",
-                str(out),
-                "--report",
-                str(page),
-            ]
-        )
-        == 0
-    )
+    asked = f"evaluate {log} --split 0.5 --policy logistic --steps 2000 --lambdas 0.1"
+    rails = "--guard bought=0.05 --guard returned=0.05 --guard any=0.05"
+    assert ads(f"{asked} {rails} --output {out} --report {page}") == 0
     printed, found = capsys.readouterr().out, json.loads(out.read_text())
     answers = {rail["guard"]: rail["answer"] for rail in found["guards"]}
     assert answers == {"bought": "holds", "returned": "is broken", "any": "is open"}
-    for rail in found["guards"]:
-        assert f"Its guard rail {rail['guard']} {rail['answer']}" in printed
-        assert f"<td>  {rail['guard']} (5 %), logistic</td>" in page.read_text()
-    assert (
-        "; but it breaks a guard rail</h1>" in page.read_text()
-        and 'class="answer no"' in page.read_text()
-    )
-    plain = tmp_path / "plain.json"
-    ignored = ["--ignore", "bought", "returned", "any"]
-    assert main(["ads", "evaluate", str(log), *asked, *ignored, "--output", str(plain)]) == 0
-    assert json.loads(plain.read_text())["policies"] == found["policies"]  # rewards are no features
+    for name, answer in answers.items():
+        assert f"Its guard rail {name} {answer}" in printed
+        assert f"<td>  {name} (5 %), logistic</td>" in page.read_text()
+    assert "; but it breaks a guard rail</h1>" in page.read_text()
+    assert 'class="answer no"' in page.read_text()
+    assert ads(f"{asked} --ignore bought returned any --output {out}") == 0
+    assert json.loads(out.read_text())["policies"] == found["policies"]  # rewards are no features
 
 
 def test_a_guard_rail_is_the_lift_of_an_evaluation_by_its_reward(log):
-    rewards = ["reward", "bought", "returned", "any"]
+    rewards = {"reward", "bought", "returned", "any"}
 
-    def read(reward):
-        return sa.Log.read(
-            log, {"reward": reward}, [name for name in rewards if name != reward]
-        ).split(0.5)
+    def halves(reward):
+        return sa.Log.read(log, {"reward": reward}, sorted(rewards - {reward})).split(0.5)
 
-    train, test = read("reward")
+    (train, test), (other_train, other_test) = halves("reward"), halves("bought")
     policy = sa.fit(train, "logistic", steps=2000, lambdas=(0.1,))
     found = sa.evaluate([policy], test, train=train)
-    bought = sa.evaluate([policy], read("bought")[1], train=read("bought")[0])
+    bought = sa.evaluate([policy], other_test, train=other_train)
     guarded = found.guarded("bought", 0.05, bought)
     assert guarded.guards[0]["lift_low"] == bought.rows[-1]["lift_low"] and not found.guards
     assert "the lift of another reward over today's, which must not" in guarded.text()
-    over = sa.evaluate([policy, "ad:a"], test, train=train, baseline="ad:a")
-    other = sa.evaluate(
-        [policy, "ad:a"], read("bought")[1], train=read("bought")[0], baseline="ad:a"
-    )
-    assert (
-        "the lift of another reward over that of ad:a, which"
-        in over.guarded("bought", 0.05, other).text()
-    )
-    assert found.decision() in guarded.decision() and guarded.decision().endswith(
-        "Its guard rail bought holds"
-    )
-    with pytest.raises(SettingError, match=r"the level 0\.9, not 0\.95"):
-        found.guarded("bought", 0.05, sa.evaluate([policy], test, level=0.9))
+    of, arm = [policy, "ad:a"], {"baseline": "ad:a"}
+    over = sa.evaluate(of, test, train=train, **arm)
+    over = over.guarded("bought", 0.05, sa.evaluate(of, other_test, train=other_train, **arm))
+    assert "the lift of another reward over that of ad:a, which" in over.text()
+    assert found.decision() in guarded.decision()
+    assert guarded.decision().endswith("Its guard rail bought holds")
+    for other, share, message in (
+        (sa.evaluate([], test), 0.05, "logistic was not evaluated"),
+        (bought, 1.0, "1.0 is no share"),
+        (sa.evaluate([policy], test, level=0.9), 0.05, "the level 0.9, not 0.95"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            found.guarded("bought", share, other)
 
 
-@pytest.mark.parametrize("rail", ["bought", "bought=1", "=0.1", "bought=x", "bought=-0.1"])
-def test_what_is_no_guard_rail_is_refused(rail, log, capsys):
+@pytest.mark.parametrize("rail", ["bought", "bought=1", "=0.1", "bought=x"])
+def test_what_is_no_guard_rail_is_refused(rail, capsys):
     with pytest.raises(SystemExit):
-        main(["ads", "evaluate", str(log), "--policy", "logistic", "--guard", rail])
+        ads(f"evaluate log.csv --policy logistic --guard {rail}")
     assert "is not COLUMN=SHARE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("guard", "message"),
     [
-        (["--guard", "boght=0.1"], "--guard: unknown column 'boght': did you mean 'bought'"),
-        (
-            ["--guard", "reward=0.1"],
-            "--guard reward: it is the log's reward; a guard rail is another reward",
-        ),
-        (
-            ["--guard", "bought=0.1", "--columns", "reward=bought"],
-            "--guard bought: it is the log's reward",
-        ),
-        (
-            ["--guard", "age=0.1"],
-            (
-                "line 2: --guard age: reward 3.0 is not in [0, 1]; all are alike (79 more rows). A "
-                "guard rail is from"
-            ),
-        ),
-        (
-            ["--guard", "ill=0.1"],
-            "line 3: --guard ill: reward is missing. A guard rail is from 0 to 1 in every row",
-        ),
+        ("boght=0.1", "--guard: unknown column 'boght': did you mean 'bought'"),
+        ("reward=0.1", "--guard reward: it is the log's reward; a guard rail is another reward"),
+        ("bought=0.1 --columns reward=bought", "--guard bought: it is the log's reward"),
+        ("age=0.1", "line 2: --guard age: reward 3.0 is not in [0, 1]; all are alike (79 more"),
+        ("ill=0.1", "line 3: --guard ill: reward is missing. A guard rail is from 0 to 1"),
     ],
 )
-def test_a_guard_rail_is_another_reward_of_the_log_from_0_to_1(
-    arguments, message, tmp_path, capsys
-):
+def test_a_guard_rail_is_another_reward_of_the_log_from_0_to_1(guard, message, tmp_path, capsys):
     path = tmp_path / "log.csv"
     rows = [f"{'ab'[at % 2]},{at % 3 // 2},0.5,1,3,{'' if at == 1 else 1}\n" for at in range(80)]
     path.write_text("action,reward,propensity,bought,age,ill\n" + "".join(rows))
-    assert main(["ads", "evaluate", str(path), "--policy", "ad:a", *arguments]) == 1
+    assert ads(f"evaluate {path} --policy ad:a --guard {guard}") == 1
     assert message in capsys.readouterr().err

@@ -24,10 +24,8 @@ def log(seed=0, rows=6000, rates=(0.12,), ads=4) -> Visits:
     rate = np.repeat(rates, -(-rows // len(rates)))[:rows]
     action = random.integers(0, ads, rows, dtype=np.int32)
     features = random.standard_normal((rows, 2)).astype(np.float32)
-    reward = (random.random(rows) < rate).astype(float)
-    return Visits(
-        features, action, reward, np.full(rows, 1 / ads), tuple("abcdefgh"[:ads]), ("x", "y")
-    )
+    columns = action, (random.random(rows) < rate).astype(float), np.full(rows, 1 / ads)
+    return Visits(features, *columns, tuple("abcdefgh"[:ads]), ("x", "y"))
 
 
 def tally(made: Visits, **policies) -> Tally:
@@ -42,11 +40,8 @@ def as_log(made: Visits) -> Log:
 
 
 def problems(made: Visits, kind: str = "") -> list[Problem]:
-    return [
-        found
-        for found in health.problems(summing.summary(as_log(made)))
-        if kind in ("", found.kind)
-    ]
+    found = health.problems(summing.summary(as_log(made)))
+    return [problem for problem in found if kind in ("", problem.kind)]
 
 
 # --- drift
@@ -57,22 +52,20 @@ def test_constant_rates_are_found_to_drift_as_often_as_the_level_says():
     ends, weights = np.arange(6000) * 20 // 6000, 4.0 * (log(0).action == 1)
     lengths, cuts = np.bincount(ends), np.arange(1, 21) / 20
     for weight in (np.ones(6000), weights):
-        terms = [weight * log(seed).reward for seed in range(1000)]
-        tests = [
-            health.drift(lengths, np.bincount(ends, term), term @ term, cuts) for term in terms
-        ]
-        assert sum(test.significant for test in tests) < 25
+        drifts = 0
+        for seed in range(1000):
+            term = weight * log(seed).reward
+            sums = np.bincount(ends, term)
+            drifts += health.drift(lengths, sums, term @ term, cuts).significant
+        assert drifts < 25
 
 
 def test_a_drift_that_matters_is_found():
     made = log(rates=(0.16, 0.1))
     assert tally(made).drift("").p < 1e-6
     (problem,) = problems(made)
-    assert (
-        problem.kind == "drift"
-        and "the click rate drifts: from" in problem.reason
-        and "p = " in problem.reason
-    )
+    assert problem.kind == "drift" and "p = " in problem.reason
+    assert "the click rate drifts: from" in problem.reason
 
 
 def test_rows_are_compared_by_time_where_times_are_known():
@@ -81,11 +74,8 @@ def test_rows_are_compared_by_time_where_times_are_known():
     shuffled = made.take(mixed)
     assert not problems(shuffled)
     assert problems(replace(shuffled, timestamp=TIMES[mixed]))[0].kind == "drift"
-    in_order, out = (
-        tally(replace(rows, timestamp=times))
-        for rows, times in ((made, TIMES), (shuffled, TIMES[mixed]))
-    )
-    assert in_order.drift("").p == out.drift("").p
+    timed = replace(made, timestamp=TIMES), replace(shuffled, timestamp=TIMES[mixed])
+    assert len({tally(of).drift("").p for of in timed}) == 1
 
 
 def test_ads_that_take_turns_drift_though_all_together_do_not():
@@ -104,16 +94,13 @@ def test_few_clicks_say_nothing_of_drift():
     assert not problems(made, "drift")
 
 
-@pytest.mark.parametrize(
-    ("reward", "kind", "reason"),
-    [
-        (0, "no-clicks", "all 6,000 rewards are 0: rewards look missing"),
-        (1, "all-clicks", "all 6,000 rewards are 1: visits without a click look missing"),
-    ],
-)
-def test_rewards_that_are_all_alike_look_missing(reward, kind, reason):
-    (problem,) = problems(replace(log(), reward=np.full(6000, float(reward))))
-    assert (problem.kind, problem.reason) == (kind, reason)
+def test_rewards_that_are_all_alike_look_missing():
+    for reward, kind, reason in (
+        (0.0, "no-clicks", "all 6,000 rewards are 0: rewards look missing"),
+        (1.0, "all-clicks", "all 6,000 rewards are 1: visits without a click look missing"),
+    ):
+        (problem,) = problems(replace(log(), reward=np.full(6000, reward)))
+        assert (problem.kind, problem.reason) == (kind, reason)
 
 
 def test_sums_of_large_weights_are_exact():
@@ -135,11 +122,8 @@ def probabilities(made: Visits, least=None) -> list[Problem]:
 
 def test_probabilities_that_sum_to_one_are_no_problem():
     made = log()
-    for probability in (
-        np.full(6000, 0.25),
-        1.0 * (made.action == 2),
-        np.where(made.action == 1, 0.7, 0.1),
-    ):
+    mixed = np.where(made.action == 1, 0.7, 0.1)
+    for probability in (np.full(6000, 0.25), 1.0 * (made.action == 2), mixed):
         assert not probabilities(with_policy(made, probability))
 
 
@@ -147,20 +131,14 @@ def test_probabilities_that_sum_to_one_are_no_problem():
 def test_probabilities_that_do_not_sum_to_one_are_errors(probability, total):
     (problem,) = probabilities(with_policy(log(), np.full(6000, probability)))
     assert (problem.kind, problem.severity) == ("policy-sum", "error")
-    assert (
-        f"policy:mine do not sum to 1: over the ads of a visit they sum to {total} on average"
-        in problem.reason
-    )
+    assert f"over the ads of a visit they sum to {total} on average" in problem.reason
 
 
 def test_wrong_propensities_are_not_blamed_on_a_policy():
     wrong = with_policy(replace(log(), propensity=np.full(6000, 0.5)), np.full(6000, 0.25))
     (problem,) = probabilities(wrong)
     assert (problem.kind, problem.severity) == ("propensity-sum", "warning")
-    assert (
-        "or propensities are too large: showing all 4 ads alike has a mean weight of 0.5"
-        in problem.reason
-    )
+    assert "or propensities are too large: showing all 4 ads alike has a mean" in problem.reason
 
 
 def test_rare_showings_are_no_alarm():
@@ -172,10 +150,8 @@ def test_rare_showings_are_no_alarm():
     for seed in range(100):
         random = np.random.default_rng(seed)
         action = (random.random(300) < 0.001).astype(np.int32)
-        propensity = np.where(action == 1, 0.001, 0.999)
-        made = Visits(
-            np.zeros((300, 1), np.float32), action, np.zeros(300), propensity, ("a", "b"), ("x",)
-        )
+        propensity, features = np.where(action == 1, 0.001, 0.999), np.zeros((300, 1), np.float32)
+        made = Visits(features, action, np.zeros(300), propensity, ("a", "b"), ("x",))
         alarms += bool(probabilities(with_policy(made, np.where(action == 1, 0.9, 0.1)), 0.001))
     assert alarms == 0
 
@@ -192,11 +168,9 @@ def shared(test: Visits, train: Visits) -> tuple[np.ndarray, summing.Training]:
 
 
 def both(first: Visits, second: Visits) -> Visits:
-    columns = {
-        name: np.concatenate([column, second.columns()[name]])
-        for name, column in first.columns().items()
-    }
-    return replace(first, **columns)
+    columns = second.columns()
+    rows = {name: np.concatenate([of, columns[name]]) for name, of in first.columns().items()}
+    return replace(first, **rows)
 
 
 def test_shared_rows_are_those_of_sets():
@@ -245,9 +219,8 @@ def test_chance_is_twice_the_rate_at_which_halves_meet():
 
 
 def test_rows_logged_twice_are_no_chance_in_random_order():
-    made = (
-        frame(1200).assign(z=np.random.default_rng(0).normal(size=1200)).iloc[np.arange(2400) // 2]
-    )
+    made = frame(1200).assign(z=np.random.default_rng(0).normal(size=1200))
+    made = made.iloc[np.arange(2400) // 2]
     train, test = Log.from_frame(made).split(0.5)
     training = summing.Training(train, test)
     assert training.chance < 0.01 and training.shares(590, len(test))
@@ -260,29 +233,19 @@ def test_halves_differ_in_the_column_by_which_rows_are_sorted(sizes):
     """
 
     def differ(**columns) -> bool:
-        made = Log.from_frame(
-            pd.DataFrame({"action": [*"ab"] * 200, "reward": 0, "propensity": 0.1} | columns)
-        )
-        halves = summing.Halves(200)
+        made = {"action": [*"ab"] * 200, "reward": 0, "propensity": 0.1} | columns
+        made, halves = Log.from_frame(pd.DataFrame(made)), summing.Halves(200)
         for start in np.cumsum([0, *sizes[:-1]]):
             halves.add(made.visits.take(slice(start, start + sizes[0])))
         return halves.differ
 
     number, mixed = np.arange(400.0), np.random.default_rng(1).permutation(400)
-    assert (
-        differ(x=number)
-        and differ(x=number // 200)
-        and differ(x=(number // 100).astype(int).astype(str))
-    )
-    assert differ(reward=(number > 300).astype(int)) and differ(
-        action=np.repeat([*"abcdef", "g", "h"], 50)
-    )
+    for values in (number, number // 200, (number // 100).astype(int).astype(str)):
+        assert differ(x=values)
+    assert differ(reward=(number > 300) * 1) and differ(action=np.repeat([*"abcdefgh"], 50))
     missing = np.where(number < 390, np.nan, mixed)
-    assert (
-        not differ(x=number[mixed])
-        and not differ(x=missing)
-        and not differ(x=0.1 + 1e6, y=[*"uvwx"] * 100)
-    )
+    assert not differ(x=number[mixed]) and not differ(x=missing)
+    assert not differ(x=0.1 + 1e6, y=[*"uvwx"] * 100)
 
 
 def test_rows_that_meet_in_single_precision_are_not_the_same():
@@ -291,39 +254,33 @@ def test_rows_that_meet_in_single_precision_are_not_the_same():
     """
     random = np.random.default_rng(0)
     x = random.normal(size=50_000)
-    assert len(np.unique(x.astype(np.float32))) < len(x) == len(np.unique(x))
+    different = len(np.unique(x.astype(np.float32)))
+    assert different < len(x) == len(np.unique(x))
     frame = {"action": random.integers(0, 3, 50_000) * 0, "reward": 0.0, "propensity": 1.0, "x": x}
-    for kind, equal in (
-        (np.float64, 0),
-        (np.float32, 50_000 - len(np.unique(x.astype(np.float32)))),
-    ):
+    kinds = np.float64, np.float32
+    for kind, other, equal in (*((*kinds, 0),), (*kinds[::-1], 50_000 - different)):
         made = Log.from_frame(pd.DataFrame(frame).astype({"x": kind}))
         assert summing.summary(made).digests.equal() == equal
         train, test = made.split(0.5)
         training = summing.Training(train, test)
         count = summing.summary(test, training=training).shared.rows
         assert not training.shares(count, len(test))
-        again = Log.from_frame(
-            pd.DataFrame(frame).astype({"x": np.float32 if kind == np.float64 else np.float64})
-        )
+        again = Log.from_frame(pd.DataFrame(frame).astype({"x": other}))
         both_kinds = summing.summary(again, training=summing.Training(train, again)).shared.rows
         # compared in single precision, as one of them is
         assert len(train) <= both_kinds <= len(train) + 10
 
 
 def test_texts_are_compared_by_what_they_say():
-    test, train = log(1, 400), log(1, 400)
-    codes = np.arange(400) % 2
-    test = replace(test, features=np.column_stack([test.features[:, 0], codes]).astype(np.float32))
-    train = replace(
-        test, features=np.column_stack([test.features[:, 0], 1 - codes]).astype(np.float32)
-    )
-    test, train = (
-        replace(test, categories={"y": ("u", "v")}),
-        replace(train, categories={"y": ("v", "u")}),
-    )
-    assert shared(test, train)[0].sum() == 400
-    assert shared(replace(test, categories={"y": ("u", "w")}), train)[0].sum() == 200
+    made, codes = log(1, 400), np.arange(400) % 2
+
+    def of(codes, *texts):
+        features = np.column_stack([made.features[:, 0], codes]).astype(np.float32)
+        return replace(made, features=features, categories={"y": texts})
+
+    train = of(1 - codes, "v", "u")
+    assert shared(of(codes, "u", "v"), train)[0].sum() == 400
+    assert shared(of(codes, "u", "w"), train)[0].sum() == 200
 
 
 def test_rows_that_are_alike_by_chance():

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from ads_logs import problems, rows_of
 from scipy import stats
-from test_ads_arms import rows_of
 
 import scant_ads as sa
 from scant_ads.diagnosis import measurement
@@ -24,20 +24,14 @@ def visits(seed=0, money=False, rows=ROWS) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     shown, web = random.random(rows) < 0.5, random.random(rows) < 0.5
     clicked = random.random(rows) < np.where(shown, 0.12, 0.1) * np.where(web, 1.2, 0.8)
-    return pd.DataFrame(
-        {
-            "action": np.where(shown, "b", "a"),
-            "propensity": 0.5,
-            "os": np.where(web, "web", "ios"),
-            "reward": clicked * (np.exp(random.normal(3, 0.8, rows)) if money else 1.0),
-            "x": random.normal(size=rows),
-            "policy:mine": np.where(random.random(rows) < 0.5, 1.0, 0.0),
-        }
-    )
-
-
-def without(log, rows):
-    return log.assign(reward=log["reward"].where(~rows, 0.0))
+    made = {
+        "action": np.where(shown, "b", "a"),
+        "propensity": 0.5,
+        "os": np.where(web, "web", "ios"),
+        "reward": clicked * (np.exp(random.normal(3, 0.8, rows)) if money else 1.0),
+        "x": random.normal(size=rows),
+    }
+    return pd.DataFrame(made | {"policy:mine": np.where(random.random(rows) < 0.5, 1.0, 0.0)})
 
 
 def of_b(log):
@@ -64,54 +58,43 @@ def cut_off(log):
 
 
 def from_clicks(log):
-    return log.assign(
-        **{
-            "policy:mine": np.where(
-                log["reward"] > 0, 1.0, (np.random.default_rng(9).random(len(log)) < 0.45)
-            )
-        }
-    )
+    by_chance = np.random.default_rng(9).random(len(log)) < 0.45
+    return log.assign(**{"policy:mine": np.where(log["reward"] > 0, 1.0, by_chance)})
+
+
+def scaled(log):
+    return log.assign(reward=log["reward"] * np.where(of_b(log), 100, 1))
+
+
+def rows_without(which):
+    """What takes rewards from the rows that `which` is of."""
+    return lambda log: log.assign(reward=log["reward"].where(~which(log), 0.0))
 
 
 # by kind: what breaks a log, what is said of it, whether rewards are money, whether answers are
 # left
 BROKEN = {
-    "dead-segment": (
-        lambda log: without(log, on_ios(log)),
-        "no visit where 'os' is 'ios' has",
-        False,
-        True,
-    ),
+    "dead-segment": (rows_without(on_ios), "no visit where 'os' is 'ios' has", False, True),
     "unwanted": (
-        lambda log: without(log, on_ios(log) & of_b(log)),
+        rows_without(lambda log: on_ios(log) & of_b(log)),
         "ad 'b' has no reward where",
         False,
         True,
     ),
     "dead": (
-        lambda log: without(log, ~on_ios(log) & of_b(log) & later(log)),
+        rows_without(lambda log: ~on_ios(log) & of_b(log) & later(log)),
         "ad 'b' lost its rewards",
         False,
         False,
     ),
-    "all-rewarded": (
-        all_rewarded,
-        "all 150 visits where 'x' is missing have a reward",
-        False,
-        False,
-    ),
+    "all-rewarded": (all_rewarded, "all 150 visits where 'x' is missing have a", False, False),
     "late-ad": (
-        lambda log: without(log, (log.index > 0.6 * ROWS) & of_b(log)),
+        rows_without(lambda log: (log.index > 0.6 * ROWS) & of_b(log)),
         "ad 'b': rewards of",
         False,
         False,
     ),
-    "scale": (
-        lambda log: log.assign(reward=log["reward"] * np.where(of_b(log), 100, 1)),
-        "on average",
-        True,
-        False,
-    ),
+    "scale": (scaled, "on average", True, False),
     "cut-off": (cut_off, "of the rewards of ad 'b' are the largest", True, True),
 }
 
@@ -121,7 +104,7 @@ def read(log):
 
 
 def kinds(log) -> dict[str, str]:
-    return {problem["kind"]: problem["reason"] for problem in read(log).check()["problems"]}
+    return {kind: problem["reason"] for kind, problem in problems(read(log)).items()}
 
 
 @pytest.mark.parametrize("kind", BROKEN)
@@ -135,9 +118,8 @@ def test_broken_measurement_is_seen_and_leaves_no_answer_where_ads_differ_by_it(
     assert any(words in note for note in found.notes)
     verdicts = {row["verdict"] for row in found.rows[1:]}
     assert verdicts <= {"yes", "no", "cannot tell"} if answered else verdicts == {"none"}
-    assert answered or (
-        "see above" in found.text() and any(words in sentence for sentence in found.about)
-    )
+    assert answered or "see above" in found.text()
+    assert answered or any(words in sentence for sentence in found.about)
 
 
 def test_a_policy_that_was_made_from_the_clicks_has_no_answer_and_others_have():
@@ -151,7 +133,7 @@ def test_a_policy_that_was_made_from_the_clicks_has_no_answer_and_others_have():
 
 
 def test_a_policy_of_the_only_ad_that_is_clicked_was_not_made_from_the_clicks():
-    log = without(visits(), ~of_b(visits()))
+    log = rows_without(lambda log: ~of_b(log))(visits())
     log["policy:mine"] = of_b(log) * 1.0
     assert "hindsight" not in kinds(log)
     assert "hindsight" not in kinds(log.assign(**{"policy:mine": np.where(of_b(log), 0.1, 0.9)}))
@@ -175,18 +157,12 @@ def of_counts(rows, rewards) -> SimpleNamespace:
     course[..., 0] = both.sum(axis=2)
     course[..., np.arange(BLOCKS), 1 + np.arange(BLOCKS)] = both.sum(axis=2)
     course[..., 1 + BLOCKS : -1] = both.swapaxes(2, 3)
-    sums = dict(zip(ads, course.sum(axis=2), strict=True))
+    of_rows, of_rewards = course.sum(axis=2).swapaxes(0, 1)
     groups = Groups({}, {"os": texts}, {"os": ()}, seen=len(texts))
-    return SimpleNamespace(
-        showings=Showings(
-            groups,
-            sum(of[0] for of in sums.values()),
-            {ad: of[[0, 0, 0]] for ad, of in sums.items()},
-        ),
-        rewards=Rewards(
-            {ad: of[1] for ad, of in sums.items()}, dict(zip(ads, course, strict=True))
-        ),
-    )
+    shown = {ad: np.tile(sums, (3, 1)) for ad, sums in zip(ads, of_rows, strict=True)}
+    rewards = (dict(zip(ads, sums, strict=True)) for sums in (of_rewards, course))
+    shown = Showings(groups, of_rows.sum(axis=0), shown)
+    return SimpleNamespace(showings=shown, rewards=Rewards(*rewards))
 
 
 def test_dead_segments_share_the_error():
@@ -213,10 +189,8 @@ def test_losses_are_less_likely_than_all_that_might_have_been():
         given = np.full((2, 1, BLOCKS), rewards)
         given[0, 0, -1] = 0
         summary = of_counts(np.full((2, 1, BLOCKS), 1000), given)
-        chance = max(
-            stats.hypergeom(2000, rewards, 1000).pmf(0),
-            stats.hypergeom(3 * rewards, rewards, rewards).pmf(0),
-        )
+        cases = (2000, rewards, 1000), (3 * rewards, rewards, rewards)
+        chance = max(stats.hypergeom(*case).pmf(0) for case in cases)
         tests = 3 * groups * (BLOCKS - 1)
         found = [problem.kind for problem in measurement._lost(summary, 1.0)]
         assert ("dead" in found) == (chance * tests * 2 < measurement.LOSS)  # of either ad
@@ -225,12 +199,8 @@ def test_losses_are_less_likely_than_all_that_might_have_been():
         assert len(begun) == ("dead" in found)
         assert all("ad 'a' did not yet have its rewards" in problem.reason for problem in begun)
         answers.add(("dead" in found, chance < measurement.LOSS / tests, chance < measurement.LOSS))
-    assert answers == {
-        (False, False, False),
-        (False, False, True),
-        (False, True, True),
-        (True, True, True),
-    }
+    none, each = (False, False, False), (True, True, True)
+    assert answers == {none, (False, False, True), (False, True, True), each}
 
 
 def test_what_ads_and_groups_have_in_common_is_no_loss():
@@ -245,17 +215,12 @@ def test_what_ads_and_groups_have_in_common_is_no_loss():
         [[others, 0 * others], [0 * others, others]],
         [[np.arange(BLOCKS)[::-1] ** 2 // 4, others], [others, others]],
     ):
-        assert not [
-            of
-            for of in measurement._lost(of_counts(rows, np.array(rewards)), 1.0)
-            if of.kind == "dead"
-        ]
+        lost = measurement._lost(of_counts(rows, np.array(rewards)), 1.0)
+        assert "dead" not in [of.kind for of in lost]
     several = [[course, others], [course, others], [others, others]]
     (found,) = measurement._lost(of_counts(np.full((3, 2, BLOCKS), 1000), np.array(several)), 1.0)
-    assert (
-        found.kind == "dead"
-        and "ads 'a', 'b' lost their rewards where 'os' is 'w' in parts 7 to 10" in found.reason
-    )
+    said = "ads 'a', 'b' lost their rewards where 'os' is 'w' in parts 7 to 10"
+    assert found.kind == "dead" and said in found.reason
 
 
 def browsers(seed=0, rows=12_000) -> pd.DataFrame:
@@ -263,22 +228,13 @@ def browsers(seed=0, rows=12_000) -> pd.DataFrame:
     not known.
     """
     random = np.random.default_rng(seed)
-    names = np.array(
-        [*("Chrome", "Safari", "Edge", "Firefox"), *(f"rare {at}" for at in range(30)), None],
-        object,
-    )
+    rare = [f"rare {at}" for at in range(30)]
+    names = np.array(["Chrome", "Safari", "Edge", "Firefox", *rare, None], object)
     browser = random.choice(names, rows, p=[*[0.2] * 4, *[0.005] * 30, 0.05])
     shown = random.random(rows) < 0.5
-    clicked = random.random(rows) < np.where(shown, 0.11, 0.1)
-    return pd.DataFrame(
-        {
-            "action": np.where(shown, "b", "a"),
-            "propensity": 0.5,
-            "reward": clicked * 1.0,
-            "browser": browser,
-            "x": random.normal(size=rows),
-        }
-    )
+    reward = (random.random(rows) < np.where(shown, 0.11, 0.1)) * 1.0
+    made = {"action": np.where(shown, "b", "a"), "propensity": 0.5, "reward": reward}
+    return pd.DataFrame(made | {"browser": browser, "x": random.normal(size=rows)})
 
 
 def added(log, rows=240, **columns):
@@ -301,12 +257,8 @@ def test_few_visits_of_one_kind_that_decide_an_answer_leave_none(columns, place)
     is missing.
     """
     robots = added(browsers(), action="b", **columns)
-    assert not kinds(browsers()).keys() & {
-        "all-rewarded",
-        "dead",
-        "dead-segment",
-        "wrong-propensities",
-    }
+    accused = {"all-rewarded", "dead", "dead-segment", "wrong-propensities"}
+    assert not kinds(browsers()).keys() & accused
     assert f"{place}: ad 'b' is in" in kinds(robots)["wrong-propensities"]
     found = sa.evaluate("each-ad", read(robots), baseline="logging")
     assert {row["verdict"] for row in found.rows[1:]} == {"none"}
@@ -322,13 +274,10 @@ def test_all_of_a_small_group_may_click_if_nearly_all_visits_do():
     random = np.random.default_rng(9)
     log = browsers().assign(reward=(random.random(12_000) < 0.9) * 1.0)
     few, many = (
-        added(log, rows, browser="new", action=random.choice(["a", "b"], rows))
+        kinds(added(log, rows, browser="new", action=random.choice(["a", "b"], rows)))
         for rows in (150, 2400)
     )
-    assert (
-        "all-rewarded" not in kinds(few)
-        and "where 'browser' is 'new'" in kinds(many)["all-rewarded"]
-    )
+    assert "all-rewarded" not in few and "where 'browser' is 'new'" in many["all-rewarded"]
 
 
 def test_all_of_a_group_may_have_some_of_an_amount():
@@ -343,31 +292,19 @@ def test_an_ad_whose_rewards_are_all_alike_does_not_hide_that_another_s_are_cut_
     log = visits(money=True)
     log.loc[~of_b(log) & (log["reward"] > 0), "reward"] = 20.0
     assert "cut-off" not in kinds(log) and "of ad 'b'" in kinds(cut_off(log))["cut-off"]
-    third = cut_off(log).assign(
-        action=np.where((log.index % 3 == 0) & ~of_b(log), "c", log["action"])
-    )
+    third = cut_off(log)
+    third["action"] = np.where((log.index % 3 == 0) & ~of_b(log), "c", log["action"])
     third["propensity"] = third["action"].map({"b": 0.5, "a": 1 / 3, "c": 1 / 6})
     assert "of ad 'b'" in kinds(third)["cut-off"]
-    prices = log.assign(
-        reward=np.where(
-            of_b(log) & (log["reward"] > 0), 10.0 + 20 * (log["x"] > 0.2), log["reward"]
-        )
-    )
-    assert "cut-off" not in kinds(prices)
+    prices, bought = 10.0 + 20 * (log["x"] > 0.2), of_b(log) & (log["reward"] > 0)
+    assert "cut-off" not in kinds(log.assign(reward=log["reward"].where(~bought, prices)))
 
 
 def test_visits_without_costs_are_no_cut():
     log = visits(money=True)
     # 88 and 95 % of the visits of each ad have no costs
-    log = without(log, ~of_b(log) & (log.index % 2 == 0))
-    costs = sa.Log.from_frame(log.assign(reward=-log["reward"]), reward_min=-500, reward_max=0)
-    assert "cut-off" not in {problem["kind"] for problem in costs.check()["problems"]}
-
-
-def test_the_chance_of_no_reward_in_a_group_is_hypergeometric():
-    for part, rows, rewarded in [(10, 40, 7), (0, 9, 4), (33, 40, 8), (1, 1, 0)]:
-        exact = stats.hypergeom(rows, rewarded, part).pmf(0)
-        assert measurement._none_of(np.array([float(part)]), rows, rewarded) == pytest.approx(exact)
+    log["reward"] = -log["reward"].where(of_b(log) | (log.index % 2 == 1), 0.0)
+    assert "cut-off" not in problems(log, reward_min=-500, reward_max=0)
 
 
 def test_visits_of_one_user_count_once():
@@ -376,17 +313,13 @@ def test_visits_of_one_user_count_once():
     log["visitor"] = log.index // 100
     log["os"] = np.where(log["visitor"] % 2 == 0, "ios", "web")
     log["reward"] = (log["visitor"].isin([1, 5]) * 1.0) * (log.index % 3 == 0)
-    found = sa.Log.from_frame(log, {"user": "visitor"}).check()["problems"]
-    assert "dead-segment" in kinds(log.drop(columns="visitor")) and "dead-segment" not in {
-        one["kind"] for one in found
-    }
+    assert "dead-segment" in kinds(log.drop(columns="visitor"))
+    assert "dead-segment" not in problems(log, {"user": "visitor"})
 
 
 def test_rewards_add_up_over_parts_in_any_order():
-    log, groups = (
-        read(visits(money=True)).visits,
-        Groups({"x": 0.0}, {"os": ("ios", "web")}, {"os": ()}),
-    )
+    log = read(visits(money=True)).visits
+    groups = Groups({"x": 0.0}, {"os": ("ios", "web")}, {"os": ()})
     block, whole, parts = np.arange(ROWS) * 10 // ROWS, Rewards(), Rewards()
     marks = groups.marks(log, block)
     whole.add(log, marks, block)

@@ -3,13 +3,13 @@
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
+from ads_logs import ads, rows_of
 from test_ads_api import frame
+from test_ads_arms import ab
 
 import scant_ads as sa
 from scant import files
-from scant.cli import main
 from scant_ads.reading import formats
 
 
@@ -22,39 +22,22 @@ def paths(tmp_path):
 
 
 def test_a_report_needs_nothing_else_and_says_what_the_evaluation_says(paths, tmp_path, capsys):
-    train, test = map(str, paths)
-    out = tmp_path / "out.html"
-    asked = [
-        "--policy",
-        "logistic",
-        "--policy",
-        "forest",
-        "--steps",
-        "2000",
-        "--trees",
-        "5",
-        "--report",
-        str(out),
-    ]
-    assert main(["ads", "evaluate", test, "--train", train, *asked]) == 0
+    out, (train, test) = tmp_path / "out.html", paths
+    asked = f"--policy logistic --policy forest --steps 2000 --trees 5 --report {out}"
+    assert ads(f"evaluate {test} --train {train} {asked}") == 0
     page, printed = out.read_text(), capsys.readouterr().out
-    assert (
-        not re.findall(r'(?:src|href)="(?!#)', page)
-        and "<script" not in page
-        and "default-src 'none'" in page
-    )
+    assert not re.findall(r'(?:src|href)="(?!#)', page)
+    assert "<script" not in page and "default-src 'none'" in page
     for line in printed.splitlines():
         if line.startswith(("logistic", "forest", "uniform", "logging")):
-            for cell in line.split():
-                assert f">{cell}<" in page
+            assert all(f">{cell}<" in page for cell in line.split())
     decision = next(line for line in printed.splitlines() if line.startswith("Best of 2"))
     assert decision.replace("'", "&#39;") in page
     for path in paths:
         assert files.sha256(path) in page and str(path) in page
     assert page.count("<svg") == 1 and "<td>lambdas</td><td>0.01, 0.1, 1.0, 10.0</td>" in page
-    first = out.read_bytes()
-    assert main(["ads", "evaluate", test, "--train", train, *asked]) == 0
-    assert out.read_bytes() == first
+    assert ads(f"evaluate {test} --train {train} {asked}") == 0
+    assert out.read_text() == page
 
 
 def test_texts_of_a_log_are_no_markup(tmp_path):
@@ -69,18 +52,7 @@ def test_texts_of_a_log_are_no_markup(tmp_path):
     assert not re.search("<script|<b>|<i>|<u>", page) and "&lt;script&gt;" in page
 
 
-NAMES = (
-    "$$",
-    "$x^{2}$",
-    "\\frac{1}$",
-    "a$b$",
-    "<b>",
-    "漢字",
-    "two\nlines",
-    "\x1b[0m",
-    "_",
-    "x" * 500,
-)
+NAMES = ("$$", "$x^{2}$", "\\frac{1}$", "a$b$", "<b>", "漢字", "two\nlines", "\x1b[0m", "x" * 500)
 
 
 def test_any_name_is_drawn_as_it_is_written(tmp_path, recwarn):
@@ -90,28 +62,14 @@ def test_any_name_is_drawn_as_it_is_written(tmp_path, recwarn):
     made = frame(600).replace({"action": dict(zip("abc", NAMES, strict=False))})
     made = made.assign(**{f"policy:{name}": 1 / 3 for name in NAMES})
     log = sa.Log.from_frame(made, reward_max=2, reward_unit="$x$")
-    sa.evaluate([*(f"column:{name}" for name in NAMES), "each-ad"], log).report(
-        tmp_path / "out.html", log
-    )
+    found = sa.evaluate([*(f"column:{name}" for name in NAMES), "each-ad"], log)
+    found.report(tmp_path / "out.html", log)
     page = (tmp_path / "out.html").read_text()
     svg = page[page.index("<svg") : page.index("</svg>")]
-    for text in (
-        "$$",
-        "$x^{2}$",
-        "\\frac{1}$",
-        "a$b$",
-        "&lt;b&gt;",
-        "漢字",
-        r"two\nlines",
-        r"\x1b[0m",
-        "_",
-    ):
-        assert f">column:{text}</text>" in svg
-    assert (
-        f">column:{'x' * 30}...</text>" in svg
-        and ">mean reward, $x$: estimate" in svg
-        and ">ad:$$</text>" in svg
-    )
+    drawn = *NAMES[:4], "&lt;b&gt;", "漢字", r"two\nlines", r"\x1b[0m", f"{'x' * 30}..."
+    for text in (*(f"column:{name}" for name in drawn), "ad:$$"):
+        assert f">{text}</text>" in svg
+    assert ">mean reward, $x$: estimate" in svg
     assert not [warning for warning in recwarn if warning.category is UserWarning]
 
 
@@ -130,25 +88,13 @@ def test_the_report_begins_with_the_answer(paths, tmp_path):
     found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train)
     found.report(out, test)
     page, choice, row = out.read_text(), found.choice, found.rows[-1]
-    title = (
-        f"{100 * choice['lift']:.0f} % more clicks by estimate, at least "
-        f"{100 * choice['lift_lower']:.0f} % more"
-    )
-    places = [
-        page.index(part)
-        for part in (
-            f"is better than today&#39;s policy: {title}</h1>",
-            '<dl class="key">',
-            "Before you use this",
-            "All numbers",
-            "<h2>Words",
-        )
-    ]
+    lift, least = (f"{100 * choice[key]:.0f}" for key in ("lift", "lift_lower"))
+    title = f"policy: {lift} % more clicks by estimate, at least {least} % more</h1>"
+    parts = title, '<dl class="key">', "Before you use this", "All numbers", "<h2>Words"
+    places = [page.index(part) for part in parts]
     assert places == sorted(places)
     assert f'<td data-label="lift, %">{100 * row["lift"]:+.1f}</td>' in page
-    sa.evaluate(
-        {"poor": "mine"}, sa.Log.from_frame(frame().assign(**{"policy:mine": 1 / 3}))
-    ).report(out)
+    sa.evaluate({"poor": "mine"}, frame().assign(**{"policy:mine": 1 / 3})).report(out)
     assert "<h1>No policy is known to be better than today&#39;s</h1>" in out.read_text()
 
 
@@ -156,12 +102,8 @@ def test_the_mix_of_the_chosen_policy_is_beside_todays(paths, tmp_path):
     train, test = map(sa.Log.read, paths)
     found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train)
     found.report(tmp_path / "out.html")
-    mix = (
-        (tmp_path / "out.html")
-        .read_text()
-        .partition('<table class="mix">')[2]
-        .partition("</table>")[0]
-    )
+    page = (tmp_path / "out.html").read_text()
+    mix = page.partition('<table class="mix">')[2].partition("</table>")[0]
     for ad in "abc":
         assert f"<td>{ad}</td>" in mix and f"{100 * found.mix['logistic'][ad]:.1f} %" in mix
         assert f"{100 * found.mix['logging'][ad]:.1f} %" in mix
@@ -171,18 +113,10 @@ def test_the_plot_and_the_table_of_arms_are_of_what_is_compared(tmp_path):
     """The band is the baseline's, the estimator that of the numbers, and an arm's mix of ads no
     news.
     """
-    random = np.random.default_rng(0)
-    shown = random.integers(0, 2, 4000)
-    made = pd.DataFrame(
-        {
-            "action": np.where(shown, "new", "control"),
-            "propensity": 0.5,
-            "reward": (random.random(4000) < np.where(shown, 0.2, 0.1)) * 1,
-        }
-    )
+    made = ab(rates=(0.1, 0.2)).replace({"A": "control", "B": "new"})
     for baseline, grey in ((None, "ad:control"), ("logging", "today's policy")):
-        found = sa.evaluate(["each-ad"], sa.Log.from_frame(made), baseline=baseline)
-        row = next(row for row in found.rows if row["policy"] == found.baseline)
+        found = sa.evaluate(["each-ad"], made, baseline=baseline)
+        row = rows_of(found)[found.baseline]
         axes = found.plot()
         band = axes.patches[0].get_extents().transformed(axes.transData.inverted())
         assert (band.x0, band.x1) == pytest.approx((100 * row["low"], 100 * row["high"]))
@@ -194,20 +128,16 @@ def test_the_plot_and_the_table_of_arms_are_of_what_is_compared(tmp_path):
 
 
 def test_of_many_ads_ten_are_told_and_the_others_counted(tmp_path):
-    random = np.random.default_rng(0)
-    made = frame(3000).assign(
-        action=random.choice(15, 3000, p=np.r_[np.full(10, 0.09), np.full(5, 0.02)])
-    )
+    shares = np.repeat([0.09, 0.02], [10, 5])
+    made = frame(3000).assign(action=np.random.default_rng(0).choice(15, 3000, p=shares))
     report = sa.Log.from_frame(made.assign(propensity=1 / 15)).check()
     least = sorted(report["actions"], key=lambda ad: ad["impressions"])[:5]
     shown, clicks = (sum(ad[key] for ad in least) for key in ("impressions", "clicks"))
     lines = str(report).splitlines()
-    assert lines[-1] == (
-        f"and 5 more: {shown:,} impressions, {clicks:.6g} clicks, {100 * clicks / shown:.3f} %"
-    )
-    assert [line.split()[0] for line in lines[-11:-1]] == [str(ad) for ad in range(10)] and len(
-        report["actions"]
-    ) == 15
+    rate = f"{100 * clicks / shown:.3f} %"
+    assert lines[-1] == f"and 5 more: {shown:,} impressions, {clicks:.6g} clicks, {rate}"
+    assert [line.split()[0] for line in lines[-11:-1]] == [str(ad) for ad in range(10)]
+    assert len(report["actions"]) == 15
     eleven = made.assign(action=made["action"] % 11)  # a line for the one left would be no shorter
     assert str(sa.Log.from_frame(eleven).check()).splitlines()[-1].startswith("10 ")
     sa.evaluate([], sa.Log.from_frame(made)).report(tmp_path / "out.html", sa.Log.from_frame(made))

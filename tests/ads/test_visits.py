@@ -31,33 +31,28 @@ def test_a_csv_is_read_as_documented(tmp_path):
     """Its features are neither probabilities of one's own policies nor those of ads, of which some
     were not shown.
     """
-    log = own(
-        tmp_path,
-        "action,reward,propensity,x,policy:new,propensity:b,propensity:a\na,0,1,2,0.5,0,1\na,1,1,3,,0,1\n",
-    )
+    head = "action,reward,propensity,x,policy:new,propensity:b,propensity:a\n"
+    log = own(tmp_path, head + "a,0,1,2,0.5,0,1\na,1,1,3,,0,1\n")
     assert (log.actions, log.names, log.features.tolist()) == (("a", "b"), ("x",), [[2], [3]])
     log = own(tmp_path, OWN + "\n\n")
     assert (log.actions, log.names) == (("NA", "offer 2"), ("age", "member"))
     assert log.action.tolist() == [1, 0, 1] and log.reward.tolist() == [1, 0, 0.5]
-    assert log.features.dtype == np.float32 and log.features.tolist() == [
-        [30, 1],
-        [41.5, 0],
-        [-2, 1],
-    ]
+    assert log.features.dtype == np.float32
+    assert log.features.tolist() == [[30, 1], [41.5, 0], [-2, 1]]
     assert log.propensity.tolist() == [0.5, 0.25, 1] and log.position.tolist() == [1, 2, 3]
     expected = ["2019-11-24T00:03:13.442536", "2019-11-24T00:03:13.5", "2019-11-24T00:03"]
     np.testing.assert_array_equal(log.timestamp, np.array(expected, "datetime64[us]"))
 
 
 def test_tens_of_thousands_of_columns_are_read(tmp_path):
-    columns, path = 60_000, tmp_path / "log.csv"
+    columns, path = 40_000, tmp_path / "log.csv"
     names = ",".join(f"x{number}" for number in range(columns))
     path.write_text(
         f"action,reward,propensity,{names}\n"
         + f"a,0,0.5{',1' * columns}\nb,1,0.5{',2' * columns}\n"
     )
     assert len(formats.read_log(path).names) == columns
-    path.write_text(path.read_text().replace("x59999", "x1", 1))
+    path.write_text(path.read_text().replace("x39999", "x1", 1))
     with pytest.raises(DataError, match="two columns are called 'x1'"):
         formats.read_log(path)
 
@@ -83,79 +78,48 @@ b,0,0.33333,1,0.33333,0.33333,0.33333
 def test_a_probability_may_be_above_one_by_what_single_precision_rounds(tmp_path):
     above = {"propensity": [1.0000001, 1.0, 1.0, 0.5], "policy:mine": [1.0, 0.5, 1 + 1e-6, 0.0]}
     visits = read(tmp_path, FRAME.assign(**above)).required()
-    assert visits.propensity.tolist() == [1, 1, 1, 0.5] and visits.probabilities[:, 0].tolist() == [
-        1,
-        0.5,
-        1,
-        0,
-    ]
+    assert visits.propensity.tolist() == [1, 1, 1, 0.5]
+    assert visits.probabilities[:, 0].tolist() == [1, 0.5, 1, 0]
     above["propensity"][0] = 1 + 2e-6
     assert read(tmp_path, FRAME.assign(**above)).visits is None
 
 
 HEAD = "action,reward,propensity,x\n"
+MARKED, INDEXED = "line 3: a quotation mark begins a text", "action,reward,propensity,x,"
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("", "the file is empty"),
-        (HEAD, "no rows"),
         (HEAD + "\n\n", "no rows"),
         ("action,reward,x\na,0,1\n", "no column 'propensity'; columns: 'action', 'reward', 'x'"),
         ("action,reward,propensity\na,0,1\n", "no features"),
         (HEAD + "a,0,1,2\na,2,1,2\n", r"line 3: reward 2.0 is not in \[0, 1\]"),
         (HEAD + "a,0,1,2\na,1,0,2\n", r"line 3: propensity 0.0 is not in \(0, 1\]"),
-        (HEAD + "a,0,1,2\na,1,1,\n", "line 3: x is missing"),
         (HEAD + "a,0,1,2\n,1,1,2\n", "line 3: action is missing"),
         (HEAD + "a,0,1,2\na,,1,2\n", "line 3: reward is missing"),
-        (HEAD + "a,0,1,2\na,0,1\n", "line 3 has 3 fields, the header 4"),
         (HEAD + "a,0,1,2\na,0,1,NA\n", "line 3: x is missing"),
+        (HEAD + "a,0,1,2\na,0,1\n", "line 3 has 3 fields, the header 4"),
         (HEAD + "a,0,1,2\na,0,1,red\n", "line 3: x 'red' is not a number. One-hot"),
-        (HEAD + "a,0,1,2\na,0,1,inf\n", "line 3: feature 'x' is not finite"),
         (HEAD + "a,0,1,2\na,0,1,1e39\n", "line 3: feature 'x' is not finite"),
-        (HEAD + "a,0,1,2\na,0,1,2,3\n", "line 3 has 5 fields, the header 4"),
         (HEAD + "a,0,1,2,9\na,0,1,2,9\n", "line 2 has 5 fields, the header 4"),
         (HEAD + 'a,0,1,2\n"a,0,1,2\n', "log.csv"),
-        (HEAD + 'a,0,1,2\n"a,0,1,2\nb,0,1,2\nb,0,1,2\n', "line 3: a quotation mark begins a text"),
-        (
-            HEAD + 'a,0,1,2\n"a"" x",0,1,"2\n"b",0,1,2\nb,0,1,2\n',
-            "line 3: a quotation mark begins a text",
-        ),
-        (
-            ",action,reward,propensity,x\n0,a,0,1,2\n0,a,1,1,2\n",
-            "line 1: column 1 has no name, and does not number",
-        ),
-        (
-            "action,,reward,propensity,x\na,0,0,1,2\n",
-            "line 1: column 2 has no name. Drop an index column",
-        ),
+        (HEAD + 'a,0,1,2\n"a,0,1,2\nb,0,1,2\nb,0,1,2\n', MARKED),
+        (HEAD + 'a,0,1,2\n"a"" x",0,1,"2\n"b",0,1,2\nb,0,1,2\n', MARKED),
+        ("," + HEAD + "0,a,0,1,2\n0,a,1,1,2\n", "line 1: column 1 has no name, and does not"),
+        ("action,,reward,propensity,x\na,0,0,1,2\n", "line 1: column 2 has no name. Drop an"),
         ("action,reward,propensity,x,x\na,0,1,2,3\n", "line 1: two columns are called 'x'"),
-        (
-            "action,reward,propensity,x,position\na,0,1,2,1.5\n",
-            "line 2: position 1.5 is not a whole number",
-        ),
-        (
-            "action,reward,propensity,x,timestamp\na,0,1,2,noon\n",
-            "line 2: timestamp 'noon' is not a time",
-        ),
-        ("action,reward,propensity,x,timestamp\na,0,1,2,\n", "line 2: timestamp is missing"),
-        (
-            "action,reward,propensity,x,timestamp\na,0,1,2,2019\n",
-            "the timestamps are plain numbers",
-        ),
+        (INDEXED + "position\na,0,1,2,1.5\n", "line 2: position 1.5 is not a whole number"),
+        (INDEXED + "timestamp\na,0,1,2,noon\n", "line 2: timestamp 'noon' is not a time"),
+        (INDEXED + "timestamp\na,0,1,2,\n", "line 2: timestamp is missing"),
+        (INDEXED + "timestamp\na,0,1,2,2019\n", "the timestamps are plain numbers"),
         (FULL + "a,0,0.2,1,0.3,0.2,0.6\n", "line 4: the propensities sum to 1.1, not to 1"),
-        (
-            FULL + "a,0,0.3,1,0.3,0.2,0.5\n",
-            "line 4: propensity differs from that of the action's own column, 0.2",
-        ),
+        (FULL + "a,0,0.3,1,0.3,0.2,0.5\n", "line 4: propensity differs from that of the action's"),
         (FULL + "a,0,0.2,1,-0.3,0.2,1.1\n", r"line 4: a propensity is not in \[0, 1\]"),
         (FULL + "d,0,0.2,1,0.3,0.2,0.5\n", "no column 'propensity:d'"),
         (HEAD + "a,0,1,2\n\n\nb,0,1,2\nb,3,1,2\n\n", "line 6: reward 3.0"),
-        (
-            "<html><p>action,reward,propensity</html>\n",
-            "it is a web page, as a server sends it in place of the file",
-        ),
+        ("<html><p>action,reward,propensity</html>\n", "it is a web page, as a server sends it"),
     ],
 )
 def test_a_csv_that_is_no_log_is_refused_with_the_line(text, reason, tmp_path):
@@ -190,12 +154,7 @@ def test_a_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):
     ("column", "names", "reason"),
     [
         ([1.0, 2.0], ["reward", "propensity", "x", "x"], "two columns are called 'x'"),
-        (
-            [[1.0], [2.0]],
-            ["reward", "propensity", "y", "x"],
-            "column 'x' has type list<element: double>; a log has",
-        ),
-        ([True, None], ["reward", "propensity", "y", "x"], "row 2: x is missing"),
+        ([[1.0], [2.0]], ["reward", "propensity", "y", "x"], "column 'x' has type list<element"),
         ([1.0, None], ["reward", "propensity", "y", "x"], "row 2: x is missing"),
     ],
 )
@@ -230,27 +189,22 @@ def packed(kind):
     return write
 
 
+def csv(**options):
+    return lambda path: FRAME.to_csv(path, index=False, **options)
+
+
 FORMS = {
-    "semicolons": (
-        lambda path: FRAME.to_csv(path, sep=";", index=False),
-        "CSV, fields separated by ';'",
-    ),
-    "decimal commas": (
-        lambda path: FRAME.to_csv(path, sep=";", decimal=",", index=False),
-        "CSV, fields separated by ';', with decimal commas",
-    ),
-    "tabs": (
-        lambda path: FRAME.to_csv(path, sep="\t", index=False),
-        "CSV, fields separated by '\\t'",
-    ),
-    "bars": (lambda path: FRAME.to_csv(path, sep="|", index=False), "CSV, fields separated by '|'"),
+    "semicolons": (csv(sep=";"), "CSV, fields separated by ';'"),
+    "commas": (csv(sep=";", decimal=","), "CSV, fields separated by ';', with decimal commas"),
+    "tabs": (csv(sep="\t"), "CSV, fields separated by '\\t'"),
+    "bars": (csv(sep="|"), "CSV, fields separated by '|'"),
     "gzip": (packed("gzip"), "CSV, packed with gzip"),
     "zstd": (packed("zstd"), "CSV, packed with zstd"),
-    "mark": (lambda path: FRAME.to_csv(path, index=False, encoding="utf-8-sig"), "CSV"),
-    "windows": (lambda path: FRAME.to_csv(path, index=False, lineterminator="\r\n"), "CSV"),
-    "parquet": (lambda path: FRAME.to_parquet(path), "parquet"),
-    "feather": (lambda path: FRAME.to_feather(path), "Arrow"),
-    "categories": (lambda path: FRAME.astype({"action": "category"}).to_parquet(path), "parquet"),
+    "mark": (csv(encoding="utf-8-sig"), "CSV"),
+    "windows": (csv(lineterminator="\r\n"), "CSV"),
+    "parquet": (FRAME.to_parquet, "parquet"),
+    "feather": (FRAME.to_feather, "Arrow"),
+    "categories": (FRAME.astype({"action": "category"}).to_parquet, "parquet"),
 }
 
 
@@ -286,40 +240,24 @@ def test_a_log_whose_columns_are_dictionaries_is_the_same_log():
 
     def coded(table):
         texts = table.column("town").cast(pa.string()).combine_chunks().dictionary_encode()
-        views = pa.DictionaryArray.from_arrays(
-            texts.indices, texts.dictionary.cast(pa.string_view())
-        )
-        return pa.table(
-            {
-                name: views if name == "town" else table.column(name).dictionary_encode()
-                for name in columns
-            }
-        )
+        views = texts.dictionary.cast(pa.string_view())
+        codes = {name: table.column(name).dictionary_encode() for name in {*columns} - {"town"}}
+        codes["town"] = pa.DictionaryArray.from_arrays(texts.indices, views)
+        return pa.table({name: codes[name] for name in columns})
 
     expected = UserLog.from_frame(plain, roles)
-    for table in (
-        coded(plain),
-        pa.concat_tables([coded(plain.slice(0, 1)), coded(plain.slice(1))]),
-    ):
+    parts = coded(plain.slice(0, 1)), coded(plain.slice(1))
+    for table in (coded(plain), pa.concat_tables(parts)):
         log = UserLog.from_frame(table, roles)
         same(log.visits, expected.visits)
         np.testing.assert_array_equal(log.visits.user, expected.visits.user)
-        assert (
-            log.visits.categories == expected.visits.categories
-            and log.visits.exact is expected.visits.exact is None
-        )
+        assert log.visits.categories == expected.visits.categories
+        assert log.visits.exact is expected.visits.exact is None
         names, kinds = expected.visits.names, expected.visits.categories
         new = [batches.contexts(of, names, kinds) for of in (plain, table)]
         np.testing.assert_array_equal(new[0].features, new[1].features)
-    assert expected.visits.names == (
-        "age",
-        "height",
-        "member",
-        "city",
-        "town",
-        "since",
-        "context.a",
-    )
+    features = ["age", "height", "member", "city", "town", "since", "context.a"]
+    assert [*expected.visits.names] == features
     lists = pa.DictionaryArray.from_arrays([0, 1, 0, 1], pa.array([[1], [2]]))
     (problem,) = UserLog.from_frame(plain.append_column("z", lists), roles).check()["problems"][:1]
     assert "column 'z' has type list" in problem["reason"]
@@ -335,28 +273,19 @@ def test_texts_are_codes_times_days_and_missing_numbers_nan(tmp_path):
     reading = read(tmp_path, frame)
     log = reading.visits
     assert log.names == ("x", "city", "age") and log.categories.keys() == {"city"}
-    assert [log.categories["city"][int(code)] for code in log.features[:, 1]] == [
-        "Ulm",
-        "",
-        "Bonn",
-        "Ulm",
-    ]
-    np.testing.assert_array_equal(
-        log.features[:, 2], np.array([31, np.nan, np.nan, 40.5], np.float32)
-    )
+    cities = [log.categories["city"][int(code)] for code in log.features[:, 1]]
+    assert cities == ["Ulm", "", "Bonn", "Ulm"]
+    np.testing.assert_array_equal(log.features[:, 2], np.float32([31, np.nan, np.nan, 40.5]))
     assert log.missing == {"age": 2}
     assert [problem.kind for problem in reading.problems] == ["empty"]
     with pytest.raises(DataError, match="line 3: age is missing"):
         formats.read_log(tmp_path / "log.csv")
-    more = {
-        "since": ["1970-01-01", "1970-01-02 12:00", None, "2000-01-01"],
-        "zip": [89073, 53111, 89073, 89075],
-    }
-    log = read(tmp_path, FRAME.assign(**more), categorical=["zip"]).visits
-    np.testing.assert_array_equal(log.features[:, 1], np.array([0, 1.5, np.nan, 10957], np.float32))
-    assert log.categories == {"zip": ("89073", "53111", "89075")} and log.features[
-        :, 2
-    ].tolist() == [0, 1, 0, 2]
+    since = ["1970-01-01", "1970-01-02 12:00", None, "2000-01-01"]
+    frame = FRAME.assign(since=since, zip=[89073, 53111, 89073, 89075])
+    log = read(tmp_path, frame, categorical=["zip"]).visits
+    np.testing.assert_array_equal(log.features[:, 1], np.float32([0, 1.5, np.nan, 10957]))
+    assert log.categories == {"zip": ("89073", "53111", "89075")}
+    assert log.features[:, 2].tolist() == [0, 1, 0, 2]
 
 
 NAMED = FRAME.rename(columns={"action": "ad_id", "reward": "click", "propensity": "pscore"})
@@ -378,33 +307,20 @@ def test_columns_with_other_names_are_guessed(tmp_path):
     assert near[0].mend == "Is it 'rewards'? Then --columns reward=rewards"
 
 
-@pytest.mark.parametrize(
-    ("columns", "reason"),
-    [
-        ({"rewrad": "click"}, "unknown role of a column 'rewrad': did you mean 'reward'"),
-        ({"reward": "clik"}, "unknown column 'clik': did you mean 'click'"),
-        (
-            {"reward": "click", "propensity": "click"},
-            "column 'click' cannot be reward and propensity",
-        ),
-    ],
-)
-def test_roles_that_cannot_be(columns, reason, tmp_path):
-    with pytest.raises(SettingError, match=reason):
-        read(tmp_path, NAMED, columns=columns)
-    with pytest.raises(SettingError, match="there is also a column 'reward'"):
-        read(tmp_path, NAMED.assign(reward=0), columns=ROLES)
-    with pytest.raises(SettingError, match="column 'reward' cannot be reward and id: "):
-        read(tmp_path, FRAME, columns={"id": "reward"})
-    assert (
-        read(
-            tmp_path, NAMED.assign(reward=[3, 4, 5, 6]), columns=ROLES | {"id": "reward"}
-        ).visits.id
-        is not None
-    )
-    assert read(
-        tmp_path, NAMED.assign(reward=0), columns=ROLES, ignore=["reward"]
-    ).visits.names == ("x",)
+def test_roles_that_cannot_be(tmp_path):
+    with_reward, twice = NAMED.assign(reward=0), {"reward": "click", "propensity": "click"}
+    for frame, columns, reason in (
+        (NAMED, {"rewrad": "click"}, "unknown role of a column 'rewrad': did you mean 'reward'"),
+        (NAMED, {"reward": "clik"}, "unknown column 'clik': did you mean 'click'"),
+        (NAMED, twice, "column 'click' cannot be reward and propensity"),
+        (with_reward, ROLES, "there is also a column 'reward'"),
+        (FRAME, {"id": "reward"}, "column 'reward' cannot be reward and id: "),
+    ):
+        with pytest.raises(SettingError, match=reason):
+            read(tmp_path, frame, columns=columns)
+    numbers = NAMED.assign(reward=[3, 4, 5, 6])
+    assert read(tmp_path, numbers, columns=ROLES | {"id": "reward"}).visits.id is not None
+    assert read(tmp_path, with_reward, columns=ROLES, ignore=["reward"]).visits.names == ("x",)
 
 
 def test_a_column_that_is_named_is_never_another(tmp_path):
@@ -415,20 +331,9 @@ def test_a_column_that_is_named_is_never_another(tmp_path):
     for name in ("log.parquet", "parts/0.parquet"):
         frame.to_parquet(tmp_path / name)
     logs.write(formats.read_log(tmp_path / "log.csv"), tmp_path / "study.parquet")
-    for reader, name in (
-        (formats.read, "log.csv"),
-        (formats.read, "log.parquet"),
-        (UserLog.read, "parts"),
-    ):
-        with pytest.raises(
-            SettingError,
-            match=(
-                r"(log|parts/0)\.\w+: unknown column 'purchas': "
-                r"did "
-                r"you mean"
-            ),
-        ):
-            reader(tmp_path / name, {"reward": "purchas"})
+    for name in ("log.csv", "log.parquet", "parts"):
+        with pytest.raises(SettingError, match=r"(log|parts/0)\.\w+: unknown column 'purchas': d"):
+            UserLog.read(tmp_path / name, {"reward": "purchas"})
     for role, column, reason in (
         ("reward", "rewrd", "did you mean 'reward'"),
         ("reward", "propensity", "cannot be propensity and reward"),
@@ -440,21 +345,13 @@ def test_a_column_that_is_named_is_never_another(tmp_path):
     assert len(formats.read(tmp_path / "study.parquet", {"reward": "reward"}).visits) == 4
 
 
-@pytest.mark.parametrize(
-    ("values", "unit"),
-    [
-        ([1574553793, 1574553794], "s"),
-        ([1574553793000, 1574553794000], "ms"),
-        ([1574553793 * 10**9, 1574553794 * 10**9], "ns"),
-    ],
-)
-def test_times_may_be_numbers(values, unit, tmp_path):
-    log = read(tmp_path, FRAME.assign(timestamp=values * 2)).visits
-    assert (
-        log.timestamp[:2].tolist()
-        == np.array(["2019-11-24T00:03:13", "2019-11-24T00:03:14"], "M8[us]").tolist()
-    )
-    FRAME.assign(timestamp=values * 2).to_parquet(tmp_path / "log.parquet")
+@pytest.mark.parametrize(("unit", "scale"), [("s", 1), ("ms", 10**3), ("ns", 10**9)])
+def test_times_may_be_numbers(unit, scale, tmp_path):
+    values = [1574553793 * scale, 1574553794 * scale] * 2
+    log = read(tmp_path, FRAME.assign(timestamp=values)).visits
+    expected = np.array(["2019-11-24T00:03:13", "2019-11-24T00:03:14"] * 2, "M8[us]")
+    np.testing.assert_array_equal(log.timestamp, expected)
+    FRAME.assign(timestamp=values).to_parquet(tmp_path / "log.parquet")
     same(formats.read(tmp_path / "log.parquet").visits, log)
 
 
@@ -464,141 +361,36 @@ def test_times_may_be_numbers(values, unit, tmp_path):
 MANY = pd.concat([FRAME] * 50, ignore_index=True).assign(x=np.arange(200) / 7)
 
 
-@pytest.mark.parametrize(
-    ("changes", "kind", "reason", "mend", "count"),
-    [
-        (
-            {"propensity": 25},
-            "percent",
-            "propensity 25 is not in (0, 1]; they are from 25 to 25, which looks like perc",
-            "Read them with --propensities percent",
-            200,
-        ),
-        (
-            {"propensity": 1.25},
-            "percent",
-            "from 1.25 to 1.25, which looks like percent",
-            "--propensities percent",
-            200,
-        ),
-        (
-            {"propensity": [0.5, *[50] * 199]},
-            "percent",
-            "from 0.5 to 50, which looks like percent",
-            "percent",
-            199,
-        ),
-        (
-            {"propensity": [*[0.25] * 199, 1.001]},
-            "propensity-range",
-            "propensity 1.001 is above 1",
-            "It looks rounded: write 1 where",
-            1,
-        ),
-        (
-            {"propensity": [*[0.25] * 199, 25]},
-            "propensity-range",
-            "propensity 25.0 is not in (0, 1]",
-            "It is the",
-            1,
-        ),
-        (
-            {"propensity": 1.005},
-            "propensity-range",
-            "propensity 1.005 is not in (0, 1]",
-            "It is the probability",
-            200,
-        ),
-        (
-            {"propensity": "25 %"},
-            "percent",
-            "propensities are written with a percent sign",
-            "s percent",
-            0,
-        ),
-        (
-            {"propensity": np.log(0.25)},
-            "percent",
-            "from -1.38629 to -1.38629, which looks like natural logarithms",
-            "--propensities log",
-            200,
-        ),
-        (
-            {"propensity": 1e-300},
-            "propensity-range",
-            "propensity 1e-300 is below 1e-12, too small",
-            "It is",
-            200,
-        ),
-        (
-            {"propensity": 0},
-            "propensity-range",
-            "propensity 0.0 is not in (0, 1]",
-            "It is the probability",
-            200,
-        ),
-        ({"reward": 5}, "reward-range", "reward 5.0 is not in [0, 1]", "--reward-max", 200),
-        ({"reward": -1}, "reward-range", "reward -1.0 is not in [0, 1]", "--rewards costs", 200),
-        (
-            {"reward": "bought"},
-            "reward-text",
-            "reward 'bought' is not a number",
-            "Write 1 for a click, and 0",
-            200,
-        ),
-        (
-            {"visit": range(200)},
-            "id",
-            "feature 'visit' has another value in every row: it looks like an id",
-            "--ignore visit",
-            0,
-        ),
-        (
-            {"visit": [f"v{i}" for i in range(200)]},
-            "id",
-            "feature 'visit' has another value in every row: it looks",
-            "--ignore visit, or say that it is one with --id visit",
-            0,
-        ),
-        (
-            {"visitor": [f"v{i // 2}" for i in range(200)]},
-            "user",
-            "feature 'visitor' has 100 different values in 200 ",
-            "--user visitor",
-            0,
-        ),
-        (
-            {"visitorId": [*range(100)] * 2},
-            "user",
-            "it looks like users. Visits of one",
-            "--user vis",
-            0,
-        ),
-        (
-            {"x": [*range(199), "many"]},
-            "mixed",
-            "x 'many' is not a number; most cells are",
-            "--categorical x",
-            1,
-        ),
-        (
-            {"policy:p": 1.5},
-            "policy:p-range",
-            "policy:p 1.5 is not in [0, 1]",
-            "It is the policy's probability",
-            200,
-        ),
-        (
-            {"timestamp": "24.11.2019"},
-            "timestamp",
-            "timestamp '24.11.2019' is not a time",
-            "2019-11-24",
-            200,
-        ),
-    ],
-)
-def test_a_problem_is_named_counted_and_has_a_mend(changes, kind, reason, mend, count, tmp_path):
-    (problem,) = read(tmp_path, MANY.assign(**changes)).problems
+RANGE, TEXT = "propensity-range", [f"v{i // 2}" for i in range(200)]
+WRONG = [  # the column and its values, the kind of the problem, its reason and mend, how many rows
+    ("propensity", 25, "percent", "25 is not in (0, 1]; they are from 25 to 25, w", "percent", 200),
+    ("propensity", 1.25, "percent", "1.25, which looks like perce", "--propensities percent", 200),
+    ("propensity", [0.5, *[50] * 199], "percent", "from 0.5 to 50, which looks", "percent", 199),
+    ("propensity", [*[0.25] * 199, 1.001], RANGE, "1.001 is above 1", "It looks rounded: write", 1),
+    ("propensity", [*[0.25] * 199, 25], RANGE, "25.0 is not in (0, 1]", "It is the", 1),
+    ("propensity", 1.005, RANGE, "1.005 is not in (0, 1]", "It is the probability", 200),
+    ("propensity", "25 %", "percent", "are written with a percent sign", "s percent", 0),
+    ("propensity", np.log(0.25), "percent", "natural logarithms", "--propensities log", 200),
+    ("propensity", 1e-300, RANGE, "1e-300 is below 1e-12, too small", "It is", 200),
+    ("propensity", 0, RANGE, "0.0 is not in (0, 1]", "It is the probability", 200),
+    ("reward", 5, "reward-range", "reward 5.0 is not in [0, 1]", "--reward-max", 200),
+    ("reward", -1, "reward-range", "reward -1.0 is not in [0, 1]", "--rewards costs", 200),
+    ("reward", "bought", "reward-text", "'bought' is not a number", "Write 1 for a click", 200),
+    ("visit", [*range(200)], "id", "another value in every row: it looks", "--ignore visit", 0),
+    ("visit", [f"v{i}" for i in range(200)], "id", "in every row: it looks", "--id visit", 0),
+    ("visitor", TEXT, "user", "has 100 different values in 200", "--user visitor", 0),
+    ("visitorId", [*range(100)] * 2, "user", "looks like users. Visits", "--user vis", 0),
+    ("x", [*range(199), "many"], "mixed", "x 'many' is not a number; most", "--categorical x", 1),
+    ("policy:p", 1.5, "policy:p-range", "1.5 is not in [0, 1]", "It is the policy's prob", 200),
+    ("timestamp", "24.11.2019", "timestamp", "'24.11.2019' is not a time", "2019-11-24", 200),
+]
+
+
+@pytest.mark.parametrize(("column", "values", "kind", "reason", "mend", "count"), WRONG)
+def test_a_problem_is_named_counted_and_has_a_mend(
+    column, values, kind, reason, mend, count, tmp_path
+):
+    (problem,) = read(tmp_path, MANY.assign(**{column: values})).problems
     assert (problem.kind, problem.count) == (kind, count)
     assert reason in problem.reason and mend in problem.mend
 
@@ -608,12 +400,8 @@ def test_a_problem_is_named_counted_and_has_a_mend(changes, kind, reason, mend, 
 )
 def test_a_time_that_is_missing_is_named(tmp_path, kind):
     times = pa.array([1574553793 * 10**9] * 3 + [None], pa.int64())
-    if kind != pa.int64():
-        times = (
-            times.cast(pa.timestamp("ns"))
-            .cast(pa.timestamp("us"), safe=False)
-            .cast(kind, safe=False)
-        )
+    for other in () if kind == pa.int64() else (pa.timestamp("ns"), pa.timestamp("us"), kind):
+        times = times.cast(other, safe=False)
     table = pa.Table.from_pandas(FRAME, preserve_index=False).append_column("timestamp", times)
     pq.write_table(table, tmp_path / "log.parquet")
     reading = formats.read(tmp_path / "log.parquet")
@@ -627,15 +415,14 @@ def test_all_problems_are_found_at_once(tmp_path):
     frame.loc[[5, 7], "reward"], frame.loc[9, "propensity"] = 2, 0
     frame.loc[11, "action"], frame.loc[3, "x"] = None, np.inf
     reading = read(tmp_path, frame.assign(visit=range(200)))
-    assert [
-        (problem.kind, reading.place(problem), problem.count) for problem in reading.problems
-    ] == [
-        ("reward-range", "line 7", 2),
-        ("propensity-range", "line 11", 1),
-        ("action-missing", "line 13", 1),
-        ("infinite", "line 5", 1),
-        ("id", "", 0),
-    ]
+    counts = {one.kind: (reading.place(one), one.count) for one in reading.problems}
+    assert counts == {
+        "reward-range": ("line 7", 2),
+        "propensity-range": ("line 11", 1),
+        "action-missing": ("line 13", 1),
+        "infinite": ("line 5", 1),
+        "id": ("", 0),
+    }
     expected = (
         r"log.csv, line 7: reward 2.0 is not in \[0, 1\]; .* from 0 to 2 \(1 more "
         r"rows\).*lists 3 more problems"
@@ -647,10 +434,7 @@ def test_all_problems_are_found_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (
-            b"PK\x03\x04",
-            "the file is a zip archive or a spreadsheet. Unpack it, or save the sheet as CSV",
-        ),
+        (b"PK\x03\x04", "the file is a zip archive or a spreadsheet. Unpack it, or save"),
         (b"BZh9", "packed with bzip2. Unpack it, or pack it with gzip or zstd"),
         ("action,reward\n".encode("utf-16"), "text in UTF-16. Save it as UTF-8"),
         (b"FEA1", "a Feather file of version 1"),
@@ -671,11 +455,8 @@ def test_a_last_line_that_does_not_end_may_have_been_cut(kind, cut, tmp_path):
     """0.25 cut to 0.2 is a propensity, too."""
     text = b"action,reward,x,propensity\n" + b"a,0,1.5,0.25\nb,1,2.5,0.25\n" * 2
     for content in (text, text[:-cut]):
-        with (
-            pa.CompressedOutputStream(str(tmp_path / "log"), kind)
-            if kind
-            else open(tmp_path / "log", "wb") as file
-        ):
+        path = str(tmp_path / "log")
+        with pa.CompressedOutputStream(path, kind) if kind else open(path, "wb") as file:
             file.write(content)
         problems = formats.read(tmp_path / "log").problems
         tables = batches.read(tmp_path / "log", ("x",), ())
@@ -683,14 +464,12 @@ def test_a_last_line_that_does_not_end_may_have_been_cut(kind, cut, tmp_path):
             assert not problems and sum(table.num_rows for table in tables) == 4
             continue
         assert problems[-1].kind == "cut" and problems[-1].severity == "error"
-        assert (
-            "its last line has no end" in problems[-1].reason
-            and "If it is whole, end the line" in problems[-1].mend
+        assert "its last line has no end" in problems[-1].reason
+        assert "If it is whole, end the line" in problems[-1].mend
+        reason = (
+            r"its last line has no end.*If it is whole" if cut < 6 else "3 fields, the header 4"
         )
-        with pytest.raises(
-            DataError,
-            match=r"its last line has no end.*If it is whole" if cut < 6 else "line 5 has 3 fields",
-        ):
+        with pytest.raises(DataError, match=reason):
             list(tables)
         assert (formats.read(tmp_path / "log", whole=True).visits is None) == (cut == 6)
 

@@ -8,9 +8,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from ads_logs import problems
+from test_ads_parts import written as written_in_parts
 
 import scant_ads as sa
-from scant import cli
 from scant.errors import DataError, SettingError
 from scant_ads.reading import batches, formats, wabbit
 
@@ -22,13 +23,14 @@ LARGE = "9" * 400  # a whole number that no double can hold
 def frame(rows=60, seed=0):
     """Visits, a column for each thing that a log says of them."""
     random = np.random.default_rng(seed)
-    made = pd.DataFrame(
-        {"action": random.choice(ADS, rows), "reward": random.choice([0.0, 0.5, 1.0], rows)}
-    )
-    made["propensity"] = random.choice([0.25, 0.5], rows)
-    made["weather"] = random.choice(["Sunny", "Rainy"], rows)
-    made["age"] = random.integers(18, 70, rows)
-    return made.assign(vip=made["age"] > 60)
+    made = {
+        "action": random.choice(ADS, rows),
+        "reward": random.choice([0.0, 0.5, 1.0], rows),
+        "propensity": random.choice([0.25, 0.5], rows),
+        "weather": random.choice(["Sunny", "Rainy"], rows),
+        "age": random.integers(18, 70, rows),
+    }
+    return pd.DataFrame(made).assign(vip=made["age"] > 60)
 
 
 def event(visit, number, ads=None, **more):
@@ -82,12 +84,8 @@ def text(visits, ads=None):
 def rows(log):
     """What a log says of each visit: ad, reward, propensity."""
     visits = log.visits
-    return [
-        (visits.actions[ad], reward, propensity)
-        for ad, reward, propensity in zip(
-            visits.action, visits.reward, visits.propensity, strict=True
-        )
-    ]
+    shown = [visits.actions[ad] for ad in visits.action]
+    return [*zip(shown, visits.reward, visits.propensity, strict=True)]
 
 
 def features(log):
@@ -97,10 +95,6 @@ def features(log):
         texts, column = visits.categories.get(name), visits.features[:, at]
         found[name] = [texts[int(code)] for code in column] if texts else column.tolist()
     return found
-
-
-def problems(log):
-    return {problem["kind"]: problem for problem in log.check()["problems"]}
 
 
 def error(log):
@@ -131,19 +125,12 @@ def test_dsjson_is_read_as_documented(tmp_path):
     packed = tmp_path / "log.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert rows(sa.Log.read(packed)) == rows(log) and "packed with gzip" in sa.Log.read(packed).form
-    part = sa.Log.read(
-        path, columns={"user": "c.User.age"}, ignore=["c.FromUrl", "EventId", "timestamp"]
-    )
-    assert (
-        part.visits.names == ("c.User.vip",)
-        and part.visits.id is None
-        and part.visits.timestamp is None
-    )
-    assert part.visits.user is not None
-    assert sa.Log.read(path, columns={"id": "c.User.age"}).visits.names == (
-        "c.FromUrl.weather",
-        "c.User.vip",
-    )
+    ignored = ["c.FromUrl", "EventId", "timestamp"]
+    part = sa.Log.read(path, columns={"user": "c.User.age"}, ignore=ignored).visits
+    assert part.names == ("c.User.vip",) and part.user is not None
+    assert part.id is None and part.timestamp is None
+    names = sa.Log.read(path, columns={"id": "c.User.age"}).visits.names
+    assert names == ("c.FromUrl.weather", "c.User.vip")
 
 
 NUMBERED = [{"id": number, "name": ad} for number, ad in enumerate(ADS)]
@@ -208,16 +195,12 @@ def test_dsjson_that_says_less_is_the_same(tmp_path):
     """What was chosen is said in several places, of which each will do."""
     visits = frame()
     whole = rows(sa.Log.read(written(tmp_path / "0.json", events(visits))))
-    for less in (
-        {"_labelIndex": None},
-        {"_labelIndex": None, "_label_Action": None},
-        {"_label_probability": None},
-    ):
+    no_index = {"_labelIndex": None}
+    for less in (no_index, no_index | {"_label_Action": None}, {"_label_probability": None}):
         log = sa.Log.read(written(tmp_path / "1.json", events(visits, **less)))
         assert rows(log) == whole
-    log = sa.Log.read(
-        written(tmp_path / "2.json", events(visits, EventId=None, Timestamp=None, p=None, a=None))
-    )
+    less = dict.fromkeys(("EventId", "Timestamp", "p", "a"))
+    log = sa.Log.read(written(tmp_path / "2.json", events(visits, **less)))
     assert rows(log) == whole and log.visits.id is None and log.visits.timestamp is None
 
 
@@ -243,20 +226,14 @@ def test_visits_with_other_ads_have_lists_of_eligible_ones(tmp_path):
     made[3]["c"]["_multi"].append({"_tag": "Tea"})
     log = sa.Log.read(written(tmp_path / "log.json", made))
     assert log.visits.actions == (*ADS, "Tea") and "offered" not in problems(log)
-    np.testing.assert_array_equal(
-        log.visits.eligible, np.column_stack([np.ones((60, 3)), np.arange(60) == 3])
-    )
-    assert (
-        sa.Log.read(written(tmp_path / "log.json", made), ignore=["eligible"]).visits.eligible
-        is None
-    )
+    eligible = np.column_stack([np.ones((60, 3)), np.arange(60) == 3])
+    np.testing.assert_array_equal(log.visits.eligible, eligible)
+    assert sa.Log.read(tmp_path / "log.json", ignore=["eligible"]).visits.eligible is None
     made = events(frame(), ads=[{"TAction": {"topic": topic}} for topic in "abc"])
     made[3]["c"]["_multi"] = [{"TAction": {"topic": topic}} for topic in "bca"]
     found = problems(sa.Log.read(written(tmp_path / "log.json", made)))
-    assert (
-        "known by their places alone" in found["offered"]["reason"]
-        and "_tag" in found["offered"]["mend"]
-    )
+    assert "known by their places alone" in found["offered"]["reason"]
+    assert "_tag" in found["offered"]["mend"]
 
 
 def test_events_that_tell_nothing_are_left_out_and_counted(tmp_path):
@@ -264,9 +241,8 @@ def test_events_that_tell_nothing_are_left_out_and_counted(tmp_path):
     made = events(visits)
     whole = rows(sa.Log.read(written(tmp_path / "0.json", made)))
     made.insert(5, made[5] | {"_skipLearn": True})
-    made.insert(
-        9, {"RewardValue": 1.0, "EnqueuedTimeUtc": "2021-02-04T16:31:29Z", "EventId": "e99"}
-    )
+    late = {"RewardValue": 1.0, "EnqueuedTimeUtc": "2021-02-04T16:31:29Z", "EventId": "e99"}
+    made.insert(9, late)
     made[3]["pdrop"] = None  # nothing was dropped
     log = sa.Log.read(written(tmp_path / "1.json", made))
     assert rows(log) == whole
@@ -283,10 +259,8 @@ def test_events_that_tell_nothing_are_left_out_and_counted(tmp_path):
         ({"_label_cost": "much"}, "line 4 has the cost 'much', which is not a number"),
         ({"_label_probability": True}, "line 4 has the probability True"),
         ({"_labelIndex": 5}, "line 4 has the ad 5, where there are 3"),
-        ({"_labelIndex": -1}, "line 4 has the ad -1"),
         ({"c": None}, "line 4 has no context c"),
         ({"c": {"_slots": []}}, "line 4 has several decisions for one visit"),
-        ({"_outcomes": []}, "line 4 has several decisions for one visit"),
         ({"_label_probability": None, "p": []}, "line 4 is not as the form has it"),
         ({"pdrop": "none"}, "line 4 has the pdrop 'none', which is not a number"),
         ({"pdrop": 1}, "line 4 has the pdrop 1, which is not in [0, 1)"),
@@ -304,19 +278,9 @@ def test_dsjson_that_is_wrong_is_refused_with_the_line(tmp_path, more, reason):
 @pytest.mark.parametrize(
     ("there", "instead", "reason"),
     [
-        (
-            '"_label_cost": ',
-            '"_label_cost": -1.0, "_label_cost": ',
-            "has the key '_label_cost' twice in one object",
-        ),
+        ('"_label_cost": ', '"_label_cost": 1, "_label_cost": ', "has the key '_label_cost' twice"),
         ('"c": {', '"c": {"x": {"y": 1, "y": 1}, ', "has the key 'y' twice in one object"),
         ('"_label_cost": ', f'"_label_cost": {LARGE}, "z": ', "has a whole number of 400 digits"),
-        (
-            '"_label_probability": ',
-            f'"_label_probability": {LARGE}, "z": ',
-            "has a whole number of 400 digits",
-        ),
-        ('"c": {', f'"c": {{"x": -{LARGE}, ', "has a whole number of 400 digits"),
         ('"c": {', f'"c": {{"x": {11 * LARGE}, ', "has a whole number of 4,400 digits"),
     ],
 )
@@ -339,22 +303,14 @@ def test_lines_that_are_cut(tmp_path):
     assert "line 1 is not JSON" in problem["reason"] and problem["count"] == 1
     path.write_text(whole[:-200])
     found = problems(sa.Log.read(path))
-    assert (
-        "may have been cut" in found["cut"]["reason"]
-        and "line 60 is not JSON" in found["lines"]["reason"]
-    )
+    assert "may have been cut" in found["cut"]["reason"]
+    assert "line 60 is not JSON" in found["lines"]["reason"]
 
 
 def test_other_json_is_refused_with_the_command_that_mends_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    made = pd.DataFrame(
-        {
-            "action": ["a", "b"],
-            "reward": [0, 1],
-            "propensity": 0.5,
-            "context": [{"age": 1}, {"age": 2}],
-        }
-    )
+    made = {"action": ["a", "b"], "reward": [0, 1], "context": [{"age": 1}, {"age": 2}]}
+    made = pd.DataFrame(made).assign(propensity=0.5)
     for lines in (True, False):
         made.to_json("log.json", orient="records", lines=lines)
         with pytest.raises(DataError, match="not Vowpal Wabbit's dsjson") as error:
@@ -393,7 +349,6 @@ def test_the_parts_of_a_line(tmp_path):
         ("1:0:0.5 2:0:0.5 | a", "line 2 does not begin with one action:cost:probability"),
         ("one:0:0.5 | a", "line 2 does not begin with one action:cost:probability"),
         ("1:zero:0.5 | a", "line 2 has the cost 'zero', which is not a number"),
-        ("1:0:half | a", "line 2 has the probability 'half', which is not a number"),
         ("1:0:0.5 | a:red a:blue", "line 2 has two 'a'"),
         ("1:0:0 | a", "line 2: propensity 0.0 is not in (0, 1]"),
     ],
@@ -408,14 +363,12 @@ def groups(visits, tags=True):
     """The text with a line for each ad, of the same visits."""
     found = []
     for visit in visits.itertuples():
-        found.append(
-            f"shared |User age:{visit.age}{' vip' * visit.vip} |W weather:{visit.weather}\n"
-        )
+        vip = " vip" * visit.vip
+        found.append(f"shared |User age:{visit.age}{vip} |W weather:{visit.weather}\n")
         for ad in ADS:
             label = f"0:{-visit.reward}:{visit.propensity} " * (ad == visit.action)
-            found.append(
-                f"{label}{ad.replace(' ', '_') if tags else ''}|A {ad.replace(' ', '_')}\n"
-            )
+            name = ad.replace(" ", "_")
+            found.append(f"{label}{name * tags}|A {name}\n")
         found.append("\n")
     return "".join(found)
 
@@ -428,92 +381,63 @@ def test_text_with_a_line_for_each_ad(tmp_path, tags):
     log = sa.Log.read(tmp_path / "groups.vw")
     names = [ad.replace(" ", "_") if tags else str(place) for place, ad in enumerate(ADS)]
     assert [row[0] for row in rows(log)] == [names[ADS.index(ad)] for ad in visits["action"]]
-    assert [row[1:] for row in rows(log)] == [
-        row[1:] for row in rows(sa.Log.read(tmp_path / "log.vw"))
-    ]
-    assert features(log) == features(sa.Log.read(tmp_path / "log.vw"))
+    one_line = sa.Log.read(tmp_path / "log.vw")
+    assert [row[1:] for row in rows(log)] == [row[1:] for row in rows(one_line)]
+    assert features(log) == features(one_line)
     assert "offered" not in problems(log)
-    (tmp_path / "groups.vw").write_text(
-        "shared | a\n0:0:0.5 | x\n0:-1:0.5 | y\n\n" + groups(visits, tags)
-    )
+    two_labels = "shared | a\n0:0:0.5 | x\n0:-1:0.5 | y\n\n"
+    (tmp_path / "groups.vw").write_text(two_labels + groups(visits, tags))
     found = problems(sa.Log.read(tmp_path / "groups.vw"))
     assert "line 1 begins a visit with more than one" in found["lines"]["reason"]
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (
-            "".join(f"1:0:0.5 | word{number}\n" for number in range(1001)),
-            "it has more than 1,000 features",
-        ),
-        (
-            "ccb shared |S a\nccb action |A b\nccb slot 0:0.8:0.8 |D c\n",
-            "several decisions a visit",
-        ),
-    ],
-)
-def test_text_of_too_many_features_or_of_several_decisions_is_refused(tmp_path, content, reason):
-    (tmp_path / "log.vw").write_text(content)
-    with pytest.raises(DataError, match=reason):
-        sa.Log.read(tmp_path / "log.vw")
+def test_text_of_too_many_features_or_of_several_decisions_is_refused(tmp_path):
+    many = "".join(f"1:0:0.5 | word{number}\n" for number in range(1001))
+    several = "ccb shared |S a\nccb action |A b\nccb slot 0:0.8:0.8 |D c\n"
+    for text, reason in (
+        (many, "more than 1,000 features"),
+        (several, "several decisions a visit"),
+    ):
+        (tmp_path / "log.vw").write_text(text)
+        with pytest.raises(DataError, match=reason):
+            sa.Log.read(tmp_path / "log.vw")
 
 
 def test_csv_is_no_text_of_vowpal_wabbit():
-    heads = (
-        b"shared|action|reward\n",
-        b"action,reward\n1:0:0.5,3\n",
-        b"a|b\n1|2\n",
-        b'"{x}",action\n',
-        b"{x},y\n",
-    )
-    assert [wabbit.kind("log.csv", head) for head in heads] == [None] * 5
+    bars = b"shared|action|reward\n", b"a|b\n1|2\n"
+    for head in (*bars, b"action,reward\n1:0:0.5,3\n", b'"{x}",action\n', b"{x},y\n"):
+        assert wabbit.kind("log.csv", head) is None
 
 
 # --- costs
 
 
-def test_costs_from_0_to_1_are_refused_unless_they_are_said_to_be_losses(tmp_path, capsys):
-    visits = frame()
-    path = tmp_path / "log.vw"
+def test_costs_from_0_to_1_are_refused_unless_they_are_said_to_be_losses(tmp_path):
+    visits, path = frame(), tmp_path / "log.vw"
     path.write_text(text(visits.assign(reward=visits["reward"] - 1)))  # costs are 1 - reward
-    assert cli.main(["ads", "check", str(path)]) == 1
-    printed = capsys.readouterr().out
-    assert (
-        "is not in [-1, 0]" in printed
-        and "--rewards losses takes 1 - cost as the reward" in printed
-    )
+    (problem,) = problems(sa.Log.read(path)).values()
+    assert "is not in [-1, 0]" in problem["reason"] and problem["severity"] == "error"
+    assert "--rewards losses takes 1 - cost as the reward" in problem["mend"]
     log = sa.Log.read(path, rewards="losses")
-    assert log.form == "Vowpal Wabbit's text, reward = 1 - cost"
+    assert log.form == "Vowpal Wabbit's text, reward = 1 - cost" and log.check().ok
     assert log.visits.reward.tolist() == visits["reward"].tolist()
-    assert cli.main(["ads", "check", str(path), "--rewards", "losses"]) == 0
 
 
-def test_costs_in_a_column(tmp_path):
+def test_costs_in_a_column():
     visits = frame().assign(weather=1)
-    for way, costs in (("costs", -visits["reward"]), ("losses", 1 - visits["reward"])):
-        made = visits.assign(reward=costs)
-        assert (
-            sa.Log.from_frame(made, rewards=way).visits.reward.tolist() == visits["reward"].tolist()
-        )
+
+    def read(column, **options):
+        return sa.Log.from_frame(visits.assign(reward=column), **options).visits.reward.tolist()
+
+    costs, expected = -visits["reward"], visits["reward"].tolist()
+    assert read(costs, rewards="costs") == read(1 + costs, rewards="losses") == expected
+    assert read(4 * costs, rewards="costs", reward_max=4) == expected
     with pytest.raises(DataError, match="read them with rewards='costs'"):
-        assert sa.Log.from_frame(visits.assign(reward=-visits["reward"])).visits
-    with pytest.raises(
-        DataError,
-        match=(
-            r"cost -0.5 is not in \[0, 1\]|cost -1.0 is not in \[0, "
-            r"1\]"
-        ),
-    ):
-        assert sa.Log.from_frame(visits.assign(reward=-visits["reward"]), rewards="losses").visits
-    log = sa.Log.from_frame(
-        visits.assign(reward=-4 * visits["reward"]), rewards="costs", reward_max=4
-    )
-    assert log.visits.reward.tolist() == visits["reward"].tolist()
-    with pytest.raises(
-        SettingError, match="unknown way to write rewards 'cost': did you mean 'costs'"
-    ):
-        sa.Log.from_frame(visits, rewards="cost")
+        read(costs)
+    with pytest.raises(DataError, match=r"cost -(0.5|1.0) is not in \[0, 1\]"):
+        read(costs, rewards="losses")
+    with pytest.raises(SettingError, match="rewards 'cost': did you mean 'costs'"):
+        read(costs, rewards="cost")
 
 
 # --- propensities
@@ -527,35 +451,25 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_propensities_in_percent_and_logarithms(tmp_path, capsys, way):
-    visits = frame().assign(
-        action=lambda made: made["action"].map({ad: str(at) for at, ad in enumerate(ADS)})
-    )
-    for at in range(3):
-        visits[f"propensity:{at}"] = np.where(
-            visits["action"] == str(at), visits["propensity"], (1 - visits["propensity"]) / 2
-        )
-    full = [name for name in visits if name.startswith("propensity")]
-    made = visits.assign(
-        **{name: WAYS[way](visits[name]) for name in (full if way != "signs" else ["propensity"])}
-    )
-    made = made if way != "signs" else made.drop(columns=full[1:])
+def test_propensities_in_percent_and_logarithms(tmp_path, way):
+    visits = frame().replace({"action": {ad: str(at) for at, ad in enumerate(ADS)}})
+    p = visits["propensity"]
+    made = visits.assign(propensity=WAYS[way](p))
+    for at in range(0 if way == "signs" else 3):
+        of_ad = np.where(visits["action"] == str(at), p, (1 - p) / 2)
+        made[f"propensity:{at}"] = WAYS[way](of_ad)
     option = "percent" if way == "signs" else way
     made.to_csv(tmp_path / "log.csv", index=False)
-    (tmp_path / "folder").mkdir()
-    made.iloc[:20].to_parquet(tmp_path / "folder/0.parquet")
-    made.iloc[20:].to_parquet(tmp_path / "folder/1.parquet")
-    logs = [sa.Log.read(tmp_path / name, propensities=option) for name in ("log.csv", "folder")]
-    for log in (*logs, sa.Log.from_frame(made, propensities=option)):
-        np.testing.assert_allclose(log.visits.propensity, visits["propensity"], rtol=1e-15)
-    for name in ("log.csv", "folder"):
-        assert cli.main(["ads", "check", str(tmp_path / name)]) == 1
-        assert f"Read them with --propensities {option}" in capsys.readouterr().out
-        assert cli.main(["ads", "check", str(tmp_path / name), "--propensities", option]) == 0
-        capsys.readouterr()
-    with pytest.raises(
-        SettingError, match="unknown way to write propensities 'logs': did you mean 'log'"
-    ):
+    written_in_parts(tmp_path / "folder", made)
+    for path in (tmp_path / "log.csv", tmp_path / "folder"):
+        log = sa.Log.read(path, propensities=option)
+        np.testing.assert_allclose(log.visits.propensity, p, rtol=1e-15)
+        assert log.check().ok
+        mends = " ".join(problem["mend"] for problem in problems(sa.Log.read(path)).values())
+        assert f"Read them with --propensities {option}" in mends
+    log = sa.Log.from_frame(made, propensities=option)
+    np.testing.assert_allclose(log.visits.propensity, p, rtol=1e-15)
+    with pytest.raises(SettingError, match="propensities 'logs': did you mean 'log'"):
         sa.Log.from_frame(made, propensities="logs")
 
 
@@ -569,56 +483,42 @@ def test_what_is_none_is_refused():
 # --- index columns
 
 
-def test_an_index_without_a_name_is_left_out_and_told(tmp_path, capsys):
+def test_an_index_without_a_name_is_left_out_and_told(tmp_path):
     """As pandas writes it, and as Open Bandit's files have it."""
-    visits = frame().rename(
-        columns={"action": "item_id", "reward": "click", "propensity": "propensity_score"}
-    )
+    roles = {"action": "item_id", "reward": "click", "propensity": "propensity_score"}
+    visits, path = frame().rename(columns=roles), tmp_path / "log.csv"
     for index in (visits.index, visits.index[::-1], visits.index * 7 + 3):
-        visits.set_axis(index).to_csv(tmp_path / "log.csv")
-        roles = {"action": "item_id", "reward": "click", "propensity": "propensity_score"}
-        log = sa.Log.read(tmp_path / "log.csv", roles)
+        visits.set_axis(index).to_csv(path)
+        log = sa.Log.read(path, roles)
         assert log.visits.names == ("weather", "age", "vip")
         assert "it is an index, and left out" in problems(log)["index"]["reason"]
-    assert cli.main(["ads", "check", str(tmp_path / "log.csv")]) == 1
     options = " ".join(f"--columns {role}={name}" for role, name in roles.items())
-    assert options in capsys.readouterr().out
+    assert options in " ".join(one["mend"] for one in sa.Log.read(path).check()["problems"])
     for index in ([1] * 60, [f"r{at}" for at in range(60)]):
-        visits.set_axis(index).to_csv(tmp_path / "log.csv")
+        visits.set_axis(index).to_csv(path)
         with pytest.raises(DataError, match="column 1 has no name, and does not number the rows"):
-            sa.Log.read(tmp_path / "log.csv", roles)
+            sa.Log.read(path, roles)
 
 
 def test_new_visits_may_have_an_index_and_neither_they_nor_a_study_are_in_these_forms(tmp_path):
     visits = frame()
     visits.to_csv(tmp_path / "new.csv")
     (table,) = batches.read(tmp_path / "new.csv", ("age",), ())
-    assert (
-        table.column_names == ["age"] and table.column("age").to_pylist() == visits["age"].tolist()
-    )
+    assert table.to_pydict() == {"age": visits["age"].tolist()}
     path = written(tmp_path / "new.json", events(visits))
-    with pytest.raises(
-        DataError,
-        match=(
-            r"it is Vowpal Wabbit's dsjson, of which logs can be "
-            r"read.*column c of JSON"
-        ),
-    ):
+    with pytest.raises(DataError, match=r"it is Vowpal Wabbit's dsjson, .*column c of JSON"):
         list(batches.read(path, ("c.User.age",), ()))
     with pytest.raises(DataError, match="A study takes CSV, parquet and Arrow"):
         formats.read_log(path)
 
 
 def test_a_policy_learnt_from_dsjson_is_used_on_its_contexts(tmp_path):
-    visits = frame(300).assign(reward=lambda made: made["reward"] > 0.5)
-    made = events(visits.astype({"reward": int}))
-    policy = sa.Policy("logistic", steps=500, lambdas=(0.1,)).fit(
-        sa.Log.read(written(tmp_path / "log.json", made))
-    )
+    made = events(frame(300).round({"reward": 0}).astype({"reward": int}))
+    log = sa.Log.read(written(tmp_path / "log.json", made))
+    policy = sa.fit(log, "logistic", steps=500, lambdas=(0.1,))
     contexts = [{"FromUrl": one["c"]["FromUrl"][0], "User": one["c"]["User"]} for one in made]
-    new = pd.DataFrame({"c": [json.dumps(one) for one in contexts]})
-    expected = policy.predict_proba(sa.Log.read(tmp_path / "log.json"))
-    np.testing.assert_array_equal(policy.predict_proba(new), expected)
+    new = pd.DataFrame({"c": [*map(json.dumps, contexts)]})
+    np.testing.assert_array_equal(policy.predict_proba(new), policy.predict_proba(log))
 
 
 # --- as Vowpal Wabbit itself reads them
@@ -627,15 +527,13 @@ PARTS = (
     "1:-1:0.5 2 3 'first| a c:0.5 |n:2 x:3 x y:-1e1\n2:0:0.25 |n y |W weather:Rainy\r\n"
     "3:-0.5:0.5 the| action a:2 |m x=1\n"
 )
+DSJSON = "".join(f"{json.dumps(one)}\n" for one in events(frame(), ads=[{}] * 3))
+DSJSON = "".join(f"{json.dumps(one)}\n" for one in events(frame(), ads=[{}] * 3))
 FORMS = {  # what is written, the options by which Vowpal Wabbit reads it, and what parts visits
     "text": (text(frame()), "--cb 3", "\n"),
     "parts": (PARTS, "--cb 3", "\n"),
     "groups": (groups(frame(), tags=False), "--cb_adf", "\n\n"),
-    "dsjson": (
-        "".join(json.dumps(one) + "\n" for one in events(frame(), ads=[{}] * 3)),
-        "--cb_adf --dsjson",
-        "\n",
-    ),
+    "dsjson": (DSJSON, "--cb_adf --dsjson", "\n"),
 }
 
 
@@ -656,12 +554,10 @@ def test_a_log_is_read_as_vowpal_wabbit_reads_it(tmp_path, form):
         for name, column in columns.items():
             space, _, feature = name.removeprefix("c." * (form == "dsjson")).rpartition(".")
             key, value = reader.hash_feature(feature, reader.hash_space(space or " ")), column[row]
-            if value:  # a text is a feature of its own, and 0 or no text none
-                found |= (
-                    {reader.hash_feature(value, key): 1.0}
-                    if isinstance(value, str)
-                    else {key: value}
-                )
+            if isinstance(value, str) and value:  # a feature of its own
+                found[reader.hash_feature(value, key)] = 1.0
+            elif value:
+                found[key] = value
         return found
 
     visits = [visit for visit in content.split(ending) if visit]
@@ -669,12 +565,9 @@ def test_a_log_is_read_as_vowpal_wabbit_reads_it(tmp_path, form):
     for row, (visit, (ad, reward, propensity)) in enumerate(zip(visits, rows(log), strict=True)):
         parsed = reader.parse(visit)
         examples = parsed if isinstance(parsed, list) else [parsed]
-        labels = [
-            example.get_label(theirs.LabelType.CONTEXTUAL_BANDIT).costs for example in examples
-        ]
-        ((place, label),) = [
-            (at, label) for at, of in enumerate(labels) for label in of if label.probability > 0
-        ]
+        kind = theirs.LabelType.CONTEXTUAL_BANDIT
+        labels = [(at, of.get_label(kind).costs) for at, of in enumerate(examples)]
+        ((place, label),) = [(at, of) for at, costs in labels for of in costs if of.probability > 0]
         # the first of several is the visit's own line
         place = place - 1 if len(examples) > 1 else label.action
         assert (place, -label.cost, label.probability) == (int(ad), reward, propensity)

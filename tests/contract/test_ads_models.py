@@ -42,20 +42,6 @@ def fitted(kind, log=LOG, seed=0, settings=FAST):
     return train(kind, log, np.random.default_rng(seed), settings)
 
 
-def test_learners_look_as_in_earlier_figures():
-    earlier = {
-        "logistic": ("blue", "o", "-"),
-        "forest": ("green", "D", "-"),
-        "auc-ranker": ("vermilion", "s", "-"),
-        "cost-sensitive-oaa": ("purple", "^", "-"),
-        "filter-tree": ("sky", "v", "-"),
-        "uniform": ("grey", "x", "--"),
-        "logging": ("brown", "*", "--"),
-        "oracle": ("#000000", "+", "--"),
-    }
-    assert {kind: tuple(KINDS[kind].looks[""]) for kind in earlier} == earlier
-
-
 def test_what_a_learner_heeds_follows_from_what_it_is():
     every = {"validation", "standardise", "select"}
     expected = {

@@ -65,13 +65,17 @@ def test_the_compiled_loop_is_the_plain_class(stream, kind, user, shown):
 
 
 @pytest.mark.parametrize("user", ["position", "trust", PLACED])
-@pytest.mark.parametrize("propensities", ["affine", "swapped", "none"])
-def test_the_compiled_loop_is_the_plain_class_by_propensities(stream, propensities, user):
-    known, settings = (
-        made(stream, "ips", user=user, propensities=name) for name in ("known", propensities)
-    )
-    weights = same(stream, settings)
-    assert not np.allclose(weights, compiled(stream, known, 5.0, empty="one").weights)
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        *(("ips", {"propensities": name}) for name in ("affine", "swapped", "none")),
+        ("clicked", {"pairs": "above"}),
+    ],
+)
+def test_so_it_is_with_other_settings(stream, kind, more, user):
+    weights = same(stream, made(stream, kind, user=user, **more))
+    other = compiled(stream, made(stream, kind, user=user), 5.0, empty="one")
+    assert not np.allclose(weights, other.weights)
 
 
 def same(stream, settings):
@@ -83,28 +87,11 @@ def same(stream, settings):
         np.testing.assert_array_equal(fast.events, slow.events)
         np.testing.assert_array_equal(fast.updated, slow.updated)
         for name in ("measured", "loss", "ranker"):
-            np.testing.assert_allclose(
-                getattr(fast, name), getattr(slow, name), rtol=1e-12, atol=1e-13, err_msg=name
-            )
+            both = getattr(fast, name), getattr(slow, name)
+            np.testing.assert_allclose(*both, rtol=1e-12, atol=1e-13, err_msg=name)
         np.testing.assert_allclose(fast.weights, slow.weights, rtol=1e-6, atol=1e-9)
         assert fast.updated.any()
     return fast.weights
-
-
-@pytest.mark.parametrize("user", USERS)
-def test_pairs_above_alone_are_those_of_the_plain_class(stream, user):
-    settings, of_all = (
-        made(stream, "clicked", user=user, pairs=pairs) for pairs in ("above", "observed")
-    )
-    fast, slow, other = (
-        compiled(stream, settings, 1.0),
-        plain(stream, settings, 1.0),
-        compiled(stream, of_all, 1.0),
-    )
-    np.testing.assert_array_equal(fast.updated, slow.updated)
-    np.testing.assert_allclose(fast.measured, slow.measured, rtol=1e-12)
-    np.testing.assert_allclose(fast.weights, slow.weights, rtol=1e-6, atol=1e-9)
-    assert not np.allclose(fast.weights, other.weights)
 
 
 def test_what_clicks_prefer_by_hand():
@@ -117,24 +104,26 @@ def test_what_clicks_prefer_by_hand():
     np.testing.assert_array_equal(g, 0.5 * np.array([0, -2, 1, -1, 2]))
     assert kernels.clicked_gradient(scores, ranking, clicked, False, g)
     np.testing.assert_array_equal(g, 0.5 * np.array([2, -3, 2, -3, 2]))
-    assert not kernels.clicked_gradient(
-        scores, ranking, np.array([1, 1, 0, 0, 0], np.int8), True, g
-    )
+    clicked = np.array([1, 1, 0, 0, 0], np.int8)
+    assert not kernels.clicked_gradient(scores, ranking, clicked, True, g)
+
+
+def compiled_gradient(scores, ranking, clicked):
+    """Whether there is a preference, and the gradient of the compiled loop."""
+    m = len(scores)
+    g, odds, left, bits = np.zeros(m), np.zeros(m), np.zeros(10), np.zeros(m, np.int64)
+    clicked = np.asarray(clicked, np.int8)
+    return kernels.preference_gradient(scores, ranking, clicked, odds, left, bits, g), g
 
 
 @given(st.data())
 def test_the_compiled_gradient_is_that_of_the_plain_weights(data):
     m = data.draw(st.integers(2, 14))
-    places = data.draw(st.integers(1, min(m, 10)))
-    scores = np.array(
-        data.draw(st.lists(st.floats(-40, 40, width=32), min_size=m, max_size=m)), np.float32
-    )
+    floats, places = st.floats(-40, 40, width=32), data.draw(st.integers(1, min(m, 10)))
+    scores = np.array(data.draw(st.lists(floats, min_size=m, max_size=m)), np.float32)
     ranking = np.array(data.draw(st.permutations(range(m))), np.int32)
     clicked = np.array(data.draw(st.lists(st.booleans(), min_size=places, max_size=places)))
-    g, odds, left, bits = np.zeros(m), np.zeros(m), np.zeros(10), np.zeros(m, np.int64)
-    found = kernels.preference_gradient(
-        scores, ranking, clicked.astype(np.int8), odds, left, bits, g
-    )
+    found, g = compiled_gradient(scores, ranking, clicked)
     weights = pair_weights(scores, ranking, clicked)
     assert found == bool(preferences(clicked))
     np.testing.assert_allclose(g, weights.sum(1) - weights.sum(0), rtol=1e-9, atol=1e-14)
@@ -144,17 +133,11 @@ def test_scores_far_apart_leave_the_gradient_finite():
     """Exponentials of such scores underflow, and a low document may be shown where only low ones
     are left.
     """
-    scores, ranking = (
-        np.array([0, -2000, -2001, -3000], np.float32),
-        np.array([2, 0, 3, 1], np.int32),
-    )
-    for pattern in product((0, 1), repeat=3):
-        g, odds, left, bits = np.zeros(4), np.zeros(4), np.zeros(3), np.zeros(4, np.int64)
-        kernels.preference_gradient(
-            scores, ranking, np.array(pattern, np.int8), odds, left, bits, g
-        )
-        assert np.isfinite(g).all()
-        assert np.isfinite(pair_weights(scores, ranking, np.array(pattern, bool))).all()
+    scores = np.array([0, -2000, -2001, -3000], np.float32)
+    ranking = np.array([2, 0, 3, 1], np.int32)
+    for pattern in product((False, True), repeat=3):
+        assert np.isfinite(compiled_gradient(scores, ranking, pattern)[1]).all()
+        assert np.isfinite(pair_weights(scores, ranking, np.array(pattern))).all()
 
 
 @pytest.mark.parametrize("kind", LEARNERS)
@@ -264,23 +247,17 @@ def test_probabilities_of_rankings(scores):
     for ranking in THREE:
         a, b, _ = odds[ranking]
         assert np.exp(log_probability(scores, ranking, 1)) == pytest.approx(a / odds.sum())
-        assert np.exp(log_probability(scores, ranking, 3)) == pytest.approx(
-            a / odds.sum() * b / (odds.sum() - a)
-        )
+        both = a / odds.sum() * b / (odds.sum() - a)
+        assert np.exp(log_probability(scores, ranking, 3)) == pytest.approx(both)
     assert sum(np.exp(log_probability(scores, ranking, 3)) for ranking in THREE) == pytest.approx(1)
 
 
 def test_rankings_are_sampled_with_these_probabilities():
-    scores, random, counts = (
-        np.array([0.4, -0.3, 1.1], np.float32),
-        generator(7, "sampled"),
-        dict.fromkeys(range(6), 0),
-    )
-    for _ in range(6000):
-        ranking = sampled_ranking(scores, random)
-        counts[next(i for i, other in enumerate(THREE) if (ranking == other).all())] += 1
+    scores, random = np.array([0.4, -0.3, 1.1], np.float32), generator(7, "sampled")
+    drawn = [tuple(sampled_ranking(scores, random)) for _ in range(6000)]
+    counts = [drawn.count(tuple(ranking)) for ranking in THREE]
     expected = [6000 * np.exp(log_probability(scores, ranking, 3)) for ranking in THREE]
-    assert stats.chisquare([*counts.values()], expected).pvalue > 0.001
+    assert stats.chisquare(counts, expected).pvalue > 0.001
 
 
 # --- PDGD
@@ -317,9 +294,8 @@ def test_weights_of_pairs_are_those_of_the_paper():
                 exchanged[[above, below]] = ranking[[below, above]]
                 other = np.exp(log_probability(scores, exchanged, 3))
                 k, j = ranking[above], ranking[below]
-                expected[k, j] = (
-                    other / (chance + other) * odds[k] * odds[j] / (odds[k] + odds[j]) ** 2
-                )
+                expected[k, j] = other / (chance + other) * odds[k] * odds[j]
+                expected[k, j] /= (odds[k] + odds[j]) ** 2
             np.testing.assert_allclose(weights, expected, rtol=1e-9)
 
 
@@ -337,10 +313,8 @@ def expected_weights(scores, shown, chances):
 @cache
 def weights_of(scores, ranking, clicked):
     """The probability of a ranking, times the weights that clicks on it give to pairs."""
-    scores, ranking = np.array(scores), np.array(ranking)
-    return np.exp(log_probability(scores, ranking, 3)) * pair_weights(
-        scores, ranking, np.array(clicked)
-    )
+    scores, ranking, clicked = map(np.array, (scores, ranking, clicked))
+    return np.exp(log_probability(scores, ranking, 3)) * pair_weights(scores, ranking, clicked)
 
 
 def shown_preference(ranking, chances, above, below):
@@ -394,10 +368,8 @@ def test_the_gradient_is_unbiased_as_the_paper_says(scores, shown):
         for chances in (of_user(user, grades) for user in USERS_OF_THREE.values()):
             weights = expected_weights(scores, shown, chances)
             for i, j in permutations(range(3), 2):
-                alpha, differences = (
-                    weights[i, j] - weights[j, i],
-                    [*advantages(i, j, shown, chances)],
-                )
+                alpha, differences = weights[i, j] - weights[j, i], advantages(i, j, shown, chances)
+                differences = [*differences]
                 if grades[i] == grades[j]:
                     np.testing.assert_allclose(differences, 0, atol=1e-12)
                     assert alpha == pytest.approx(0, abs=1e-12)
@@ -460,12 +432,8 @@ def expected_gradient(user, grades, ranking, scores, propensities):
         "ips", "own", user.click, user.stop, user.look, len(grades), propensities=propensities
     )
     learner = LEARNERS["ips"]({"features": len(grades)}, 1.0, settings, None)
-    learner.round, learner.swapped, learner.last_scores, total = (
-        1,
-        0,
-        scores.astype(np.float32),
-        0.0,
-    )
+    learner.round, learner.swapped, total = 1, 0, 0.0
+    learner.last_scores = scores.astype(np.float32)
     for clicked, chance in patterns(user, grades[ranking]).items():
         direction = learner.direction(np.eye(len(grades)), ranking, np.array(clicked))
         total = total - chance * (0 if direction is None else direction)
@@ -510,12 +478,9 @@ def test_a_list_without_a_click_leaves_weights_of_0_where_they_are(stream):
     features, nothing = np.random.default_rng(2).normal(size=(10, 3)), np.zeros(10, bool)
     learner.last_scores, learner.round, learner.swapped = np.zeros(10, np.float32), 1, 0
     assert learner.direction(features, np.arange(10), nothing).tolist() == [0, 0, 0]
-    g = np.ones(10)
-    clicked, order = nothing.astype(np.int8), np.arange(10, dtype=np.uint32)
-    assert kernels.weighted_gradient(
-        learner.last_scores, order, clicked, learner.chances, learner.shifts, g
-    )
-    assert not g.any()
+    g, clicked, order = np.ones(10), nothing.astype(np.int8), np.arange(10, dtype=np.uint32)
+    told = learner.last_scores, order, clicked, learner.chances, learner.shifts
+    assert kernels.weighted_gradient(*told, g) and not g.any()
 
 
 @pytest.mark.parametrize(("name", "factor"), [("position", 1), ("trust", None)])
@@ -561,11 +526,8 @@ class Coins:
 
 def drafts(current, candidate):
     """Each interleaved list with its teams, over all coins; all are equally probable."""
-    rounds = (len(current) + 1) // 2
-    return [
-        team_draft(current, candidate, Coins(coins))
-        for coins in product((True, False), repeat=rounds)
-    ]
+    coins = product((True, False), repeat=(len(current) + 1) // 2)
+    return [team_draft(current, candidate, Coins(each)) for each in coins]
 
 
 @pytest.mark.parametrize("candidate", THREE)

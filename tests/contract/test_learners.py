@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scant.errors import SettingError
-from scant.measures import function_of, rank
+from scant.measures import rank
 from scant.randomness import generator
 from scant.rankers import learners
 from scant.rankers.learners import LEARNERS, MEASURES, Linear, Settings, UserLearner, class_of
@@ -187,9 +187,8 @@ def test_an_update_is_made_where_something_is_lost(stream, learner, source, empt
     # what is shown does not say so
     if settings.kind in ("slam", "max-hinge") and settings.iterate != "last":
         shown = {key: value for key, value in learner.items() if key != "iterate"}
-        np.testing.assert_array_equal(
-            played.updated, compiled_run(stream, shown, source, empty=empty)[2].updated
-        )
+        last = compiled_run(stream, shown, source, empty=empty)[2]
+        np.testing.assert_array_equal(played.updated, last.updated)
     elif settings.kind in ("slam", "max-hinge"):
         trigger = played.measured[:, list(MEASURES).index(settings.trigger)]
         np.testing.assert_array_equal(played.updated, there & (trigger < 1))
@@ -286,18 +285,6 @@ def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(st
     assert len(nothing) > 0 or empty == "skip"
 
 
-def test_the_measures_are_the_readable_ones(stream):
-    played = play(
-        stream, np.arange(len(stream)), made(stream, {"kind": "random"}, seed=1), measures=FURTHER
-    )
-    random = generator(1, "noise")
-    for q in range(len(stream)):
-        x, grades = stream[q]
-        ranking = rank(np.array([random.random() for _ in x], np.float32))
-        expected = [function_of(name)(ranking, grades) for name in (*MEASURES, *FURTHER)]
-        np.testing.assert_allclose(played.measured[q], expected, rtol=1e-12)
-
-
 def test_the_ideal_ranking_has_the_greatest_of_each(stream):
     queries = query_order(stream, generator(3, "queries"), 90, empty="skip")
     names, plays = recorded(FURTHER), {}
@@ -344,11 +331,6 @@ def traces(stream, learner, source):
 )
 def test_the_rate_of_these_changes_no_ranking(stream, learner, source):
     assert len(set(traces(stream, VARIANTS[learner], source))) == 1
-
-
-@pytest.mark.parametrize("learner", ["slam-ap", "slam-ndcg", "slam-ndcg@10", "listnet"])
-def test_the_rate_of_these_does(stream, learner):
-    assert len(set(traces(stream, VARIANTS[learner], "text"))) > len(RATES) / 2
 
 
 @pytest.mark.parametrize("learner", ["slam-ap", "max-hinge", "listnet", "binary-perceptron"])
@@ -448,11 +430,5 @@ def test_a_learner_of_ones_own(stream, tmp_path, monkeypatch):
             SettingError, match=f"learner '{kind}' cannot be imported .*module:Class"
         ):
             made(stream, {"kind": kind})
-    with pytest.raises(
-        SettingError,
-        match=(
-            r"'own_learner:First' cannot be made with its options: "
-            r".*'places'"
-        ),
-    ):
+    with pytest.raises(SettingError, match=r"cannot be made with its options: .*'places'"):
         made(stream, {"kind": "own_learner:First", "options": {"places": 2}})

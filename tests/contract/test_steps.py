@@ -21,7 +21,6 @@ FULL = {
     "max-hinge": {"kind": "max-hinge"},
     "listnet": {"kind": "listnet"},
 }
-EXPLORED = 0
 
 
 @pytest.fixture(params=["noisy", "odd"])
@@ -43,11 +42,9 @@ def made(stream, learner, known, rounds=80, seed=3, **readings):
 def of_top(stream, learner, rounds=80, plain=False, seed=3, **readings):
     queries = query_order(stream, generator(seed, "queries"), rounds)
     player = made(stream, learner, top.DESCENDING, rounds, seed, **readings)
-    return (
-        play_plain((stream[q] for q in queries), rounds, player)
-        if plain
-        else play(stream, queries, player)
-    )
+    if plain:
+        return play_plain((stream[q] for q in queries), rounds, player)
+    return play(stream, queries, player)
 
 
 def test_the_kernels_constants_are_those_of_the_plain_classes():
@@ -64,10 +61,8 @@ def test_the_compiled_loop_is_the_plain_class_with_every_grade_seen(any_stream, 
     )
     assert (one.rate is None) == (kind in FREE) and one.setup.decay == 0
     queries = query_order(any_stream, generator(3, "queries"), 90)
-    compiled, played = (
-        play(any_stream, queries, one),
-        play_plain((any_stream[q] for q in queries), 90, other),
-    )
+    compiled = play(any_stream, queries, one)
+    played = play_plain((any_stream[q] for q in queries), 90, other)
     np.testing.assert_array_equal(compiled.updated, played.updated)
     np.testing.assert_allclose(compiled.measured, played.measured, rtol=1e-12)
     np.testing.assert_allclose(compiled.weights, played.weights, rtol=1e-5, atol=1e-7)
@@ -78,26 +73,20 @@ def test_the_compiled_loop_is_the_plain_class_with_every_grade_seen(any_stream, 
 @pytest.mark.parametrize("objective", top.OBJECTIVES)
 def test_the_compiled_loop_is_the_plain_class_on_the_ball(any_stream, objective, kind):
     """With and without every grade seen, inside the ball and at its edge."""
-    for learner, radius in product(
-        ({"kind": "ogd"}, {"kind": "rtop", "k": 2, "gamma": 0.5}), (0.05, 5.0)
-    ):
+    options = {"surrogate": objective, "steps": kind}
+    options |= {"epsilon": 0.3} if objective == "smoothdcg" else {}
+    both = [{"kind": "ogd"}, {"kind": "rtop", "k": 2, "gamma": 0.5}]
+    for learner, radius in product(both, (0.05, 5.0)):
         if learner["kind"] == "rtop" and objective in ("listnet", "ndcg-squared"):
             continue
-        options = (
-            {"surrogate": objective, "epsilon": 0.3}
-            if objective == "smoothdcg"
-            else {"surrogate": objective}
-        )
         one, two = (
-            of_top(any_stream, learner | options | {"steps": kind}, plain=plain, radius=radius)
+            of_top(any_stream, learner | options, plain=plain, radius=radius)
             for plain in (False, True)
         )
         np.testing.assert_array_equal(one.events, two.events)
         np.testing.assert_array_equal(one.updated, two.updated)
         for name in ("measured", "ranker"):
-            np.testing.assert_allclose(
-                getattr(one, name), getattr(two, name), rtol=1e-12, err_msg=name
-            )
+            np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-12)
         np.testing.assert_allclose(one.weights, two.weights, rtol=1e-5, atol=1e-8)
         assert np.linalg.norm(one.weights) <= radius * (1 + 1e-12)
         assert (len(one.watched) == 0) == (kind == SCHEDULE)
@@ -224,8 +213,7 @@ def test_a_rate_for_steps_that_need_none_is_refused(kind, key):
             cls.check(learner)
             learner["rates"] = ["theory"]
         if key == "rates" or cls is learners.Slam:
-            with pytest.raises(
-                SettingError, match=f"{kind}.*({key} would do nothing|no rate: use numbers)"
-            ):
+            reason = f"{kind}.*({key} would do nothing|no rate: use numbers)"
+            with pytest.raises(SettingError, match=reason):
                 cls.check(learner)
     learners.Slam.check({"kind": "slam", "steps": SCHEDULE, key: value})

@@ -58,21 +58,10 @@ def _logs() -> list[bytes]:
     )
     log = formats.read_log(_put(text))
     logs.write(log, own := FOLDER / "own.parquet")
-    frame = pa.table(
-        {
-            "action": [1, 2],
-            "reward": [0.0, 1.0],
-            "propensity": [0.5, 0.5],
-            "policy:p": [0.1, 1],
-            "x": [1, 2],
-        }
-    )
-    return [
-        text,
-        b"action,reward,propensity,x\n1,0,.5,1\n1,1,.5,2\n",
-        own.read_bytes(),
-        as_parquet(frame),
-    ]
+    frame = {"action": [1, 2], "reward": [0.0, 1.0], "propensity": [0.5, 0.5]}
+    frame |= {"policy:p": [0.1, 1], "x": [1, 2]}
+    least = b"action,reward,propensity,x\n1,0,.5,1\n1,1,.5,2\n"
+    return [text, least, own.read_bytes(), as_parquet(pa.table(frame))]
 
 
 def _visits() -> list[bytes]:
@@ -170,43 +159,20 @@ def _streams() -> list[bytes]:
 
 
 def _runs() -> list[bytes]:
-    identity = {
-        "kind": "perceptron",
-        "experiment": "e",
-        "stream": "s",
-        "learner": "l",
-        "source": "paper",
-    }
-    about = identity | {
-        "own_measure": "ndcg",
-        "learner_settings": {"kind": "slam"},
-        "resolved": {},
-        "stream_settings": {},
-    }
-    rows = pa.table(
-        {
-            "seed": [0, 1],
-            "rate": [1.0, np.nan],
-            "theory": [0, 1],
-            "round": [1, 1],
-            "ndcg": [0.5, 1.0],
-        }
-    )
-    game = {
-        "kind": "fixed-items",
-        "experiment": "e",
-        "stream": "s",
-        "items": 3,
-        "loss": "sum",
-        "gain": False,
-    }
+    place = {"experiment": "e", "stream": "s"}
+    about = {"kind": "perceptron", **place, "learner": "l", "source": "paper"}
+    about |= {"own_measure": "ndcg", "learner_settings": {"kind": "slam"}}
+    about |= {"resolved": {}, "stream_settings": {}}
+    rows = {"seed": [0, 1], "rate": [1.0, np.nan], "theory": [0, 1]}
+    rows = pa.table(rows | {"round": [1, 1], "ndcg": [0.5, 1.0]})
+    game = {"kind": "fixed-items", **place, "items": 3, "loss": "sum", "gain": False}
     best = pa.table({"seed": [0], "round": [1], "best": [1.0], "gap": [0.1], "norm": [1.0]})
     made = []
     for table, metadata in (
         (rows, about),
         (rows, game | {"game": {"stream": "g"}}),
         (rows, about | {"kind": "ads"}),
-        (best, {"experiment": "e", "stream": "s", "judge": "kl"}),
+        (best, place | {"judge": "kl"}),
     ):
         files.write_parquet(table, path := FOLDER / "run.parquet", metadata)
         made.append(path.read_bytes())

@@ -297,14 +297,8 @@ def fuzz_parts(data: bytes) -> None:
                 assert repr(first) == repr(second)
 
 
-PLACES = (
-    "{}.parquet",
-    "day=1/{}.parquet",
-    ".{}.parquet",
-    "_temporary/0/{}.parquet",
-    "a/.b/{}.parquet",
-    "{}.crc",
-)
+PLACES = ("{}.parquet", "day=1/{}.parquet", ".{}.parquet", "_temporary/0/{}.parquet")
+PLACES += ("a/.b/{}.parquet", "{}.crc")
 
 
 def fuzz_folder(data: bytes) -> None:
@@ -368,34 +362,18 @@ def fuzz_apply(data: bytes) -> None:
 @cache
 def _policy() -> Policy:
     random = np.random.default_rng(0)
-    log = pa.table(
-        {
-            "action": random.choice(["a", "b"], 60),
-            "reward": random.integers(0, 2, 60),
-            "propensity": [0.5] * 60,
-            "x": [None, *random.random(59)],
-            "city": random.choice(["u", "v"], 60),
-        }
-    )
+    shown = {"action": random.choice(["a", "b"], 60), "reward": random.integers(0, 2, 60)}
+    seen = {"x": [None, *random.random(59)], "city": random.choice(["u", "v"], 60)}
+    log = pa.table(shown | {"propensity": [0.5] * 60} | seen)
     return Policy("logistic", steps=50, lambdas=(0.1,)).fit(log)
 
 
 @cache
 def good_part() -> bytes:
     """A good part of a folder, like that of `_visits`."""
-    return as_parquet(
-        pa.table(
-            {
-                "action": ["a", "b"],
-                "click": [0, 1],
-                "propensity": [0.5, 0.5],
-                "y": [1, 2],
-                "city": ["u", "v"],
-                "when": pa.array([0, 1], pa.timestamp("s")),
-                "drop": [1, 2],
-            }
-        )
-    )
+    columns = {"action": ["a", "b"], "click": [0, 1], "propensity": [0.5, 0.5], "y": [1, 2]}
+    columns |= {"city": ["u", "v"], "when": pa.array([0, 1], pa.timestamp("s")), "drop": [1, 2]}
+    return as_parquet(pa.table(columns))
 
 
 def fuzz_contexts(data: bytes) -> None:
@@ -488,12 +466,8 @@ def fuzz_seal(data: bytes) -> None:
     """Whatever a file holds: it has no seal, a broken one, or one that every changed bit breaks."""
     path = FOLDER / f"{next(_numbers)}"
     try:
-        for content in (
-            data,
-            data + files.MARK,
-            data + files.MARK + files.BLANK.encode() + data[:9],
-        ):
-            path.write_bytes(content)
+        for seal in (b"", files.MARK, files.MARK + files.BLANK.encode() + data[:9]):
+            path.write_bytes(data + seal)
             with suppress(ValueError):
                 files.check_seal(path)
         files.seal(path)
@@ -512,13 +486,8 @@ def fuzz_seal(data: bytes) -> None:
 
 def fuzz_results(data: bytes) -> None:
     """A folder of results of somebody else: manifest, claims, tables, runs."""
-    names = (
-        "manifest.json",
-        "claims.parquet",
-        "claims-readings.csv",
-        "tables/finals.csv",
-        "runs/e/s/l/run.parquet",
-    )
+    names = ("manifest.json", "claims.parquet", "claims-readings.csv", "tables/finals.csv")
+    names += ("runs/e/s/l/run.parquet",)
     name = names[data[0] % len(names)] if data else "manifest.json"
     with folder_of({}) as folder:
         (path := folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -615,13 +584,8 @@ def _keys(content):
     """All keys of a document, at whatever depth."""
     if isinstance(content, dict):
         yield from content
-    for value in (
-        content.values()
-        if isinstance(content, dict)
-        else content
-        if isinstance(content, list)
-        else ()
-    ):
+        content = list(content.values())
+    for value in content if isinstance(content, list) else ():
         yield from _keys(value)
 
 

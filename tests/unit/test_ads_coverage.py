@@ -11,14 +11,8 @@ from scant.bandits import likelihood
 from scant.bandits.evaluation import evaluate
 from scant.present import making, traces
 
-EXACT = {
-    "betting, no range",
-    "hoeffding",
-    "empirical-bernstein",
-    "clopper-pearson",
-    "betting",
-    "betting-sequence",
-}
+EXACT = {"hoeffding", "empirical-bernstein", "clopper-pearson", "betting", "betting-sequence"}
+EXACT |= {"betting, no range"}
 
 
 def found(one, repeats=400, seed=0, **options):
@@ -74,10 +68,7 @@ def test_counts_give_what_rows_give(one):
             ), name
         assert ends["snips, frozen"][0][i] == ends["snips, delta"][0][i]
         seen = ends["empirical-bernstein, largest seen"][3][i]
-        assert (
-            seen == pytest.approx(ends["empirical-bernstein"][3][i])
-            or seen < ends["empirical-bernstein"][3][i]
-        )
+        assert seen <= ends["empirical-bernstein"][3][i] * (1 + 1e-6)
 
 
 def test_drawn_counts_have_the_settings_shares():
@@ -99,10 +90,8 @@ def test_what_holds_and_what_does_not():
         assert bank[bound, "two-sided"]["coverage_high"] < 0.95  # a click or two: skew
         assert rare[bound, "two-sided"]["coverage_high"] < 0.6
     assert rare["empirical-bernstein, largest seen", "two-sided"]["coverage_high"] < 0.8
-    assert (
-        hotel["betting", "lower"]["width_mean"]
-        < hotel["empirical-bernstein", "lower"]["width_mean"]
-    )
+    width = {name: hotel[name, "lower"]["width_mean"] for name in EXACT}
+    assert width["betting"] < width["empirical-bernstein"]
 
 
 def test_a_frozen_normaliser_covers_less_where_large_weights_have_few_clicks():
@@ -155,27 +144,21 @@ def test_bounds_hold_where_rates_drift_if_rows_are_shuffled(drift, policy):
 def test_rows_say_how_sure_they_are():
     one = setting("hotel", "deterministic", 2000)
     row = found(one, 50, level=0.9)["t", "lower"]
-    assert (row["campaign"], row["policy"], row["rows"], row["repeats"], row["level"]) == (
-        "hotel",
-        "deterministic",
-        2000,
-        50,
-        0.9,
-    )
+    said = {"campaign": "hotel", "policy": "deterministic", "rows": 2000, "repeats": 50}
+    assert row == row | said | {"level": 0.9}
     assert row["coverage"] == row["covered"] / 50 and row["true"] == one.truth
     assert row["coverage_low"] < row["coverage"] < row["coverage_high"]
-    again = coverage([one], 50, np.random.default_rng(0), 0.9, 200)
-    assert again == coverage([one], 50, np.random.default_rng(0), 0.9, 200)
-    assert len(again) == 2 * 13
+    again = [coverage([one], 50, np.random.default_rng(0), 0.9, 200) for _ in range(2)]
+    assert again[0] == again[1] and len(again[0]) == 2 * 13
 
 
 def test_its_file_is_read_for_the_table_and_the_figure(tmp_path):
     study.run(
         {"rows": [400], "repeats": 3, "drifts": ["falling"]}, tmp_path / "coverage.parquet", 1
     )
-    for name in ("figure-coverage",):
-        frame = making.frame_of(SHOWN[name], *traces.read_rows([tmp_path / "coverage.parquet"]))
-        assert len(frame) and (frame["repeats"] == 3).all()
+    rows = traces.read_rows([tmp_path / "coverage.parquet"])
+    frame = making.frame_of(SHOWN["figure-coverage"], *rows)
+    assert len(frame) and (frame["repeats"] == 3).all()
 
 
 def test_deficient_support_lowers_what_a_log_shows():

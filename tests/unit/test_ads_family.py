@@ -96,27 +96,16 @@ def test_a_seed_draws_something_anew_unless_logs_and_learner_are_fixed():
 def test_jobs_have_a_batch_of_seeds_of_one_learner_on_one_log():
     study = with_experiment(logs=["drawn", "made", "logged"])
     jobs = FAMILY.jobs(study, DATASETS, "e")
-    assert [job.path for job in jobs[:4]] == [
-        "e/drawn/logistic/seed-0-1",
-        "e/drawn/logistic/seed-2",
-        "e/drawn/uniform/seed-0-1",
-        "e/drawn/uniform/seed-2",
-    ]
-    assert jobs[0].settings == {
+    learnt = [(learner, seeds) for learner in ("logistic", "uniform") for seeds in ("0-1", "2")]
+    assert [job.path for job in jobs[:4]] == [f"e/drawn/{one}/seed-{n}" for one, n in learnt]
+    settings = jobs[0].settings
+    defaults = {one.name: one.rule["default"] for one in FAMILY.settings if one.plays}
+    assert {name: settings.pop(name) for name in defaults} == defaults
+    assert settings == {
         "study_seed": 3,
         "kind": "ads",
-        "log_settings": {"campaign": "hotel", "settings": {}},
+        "log_settings": STUDY["logs"]["drawn"],
         "learner_settings": {"kind": "logistic"},
-        "tuning": "held-out",
-        "validation": 0.2,
-        "threshold": "f1",
-        "undersample": None,
-        "undersampled": "classifiers",
-        "standardise": True,
-        "select": 1.0,
-        "epsilons": [0.0],
-        "level": 0.95,
-        "users": 262144,
     }
     inputs = {
         job.path.split("/")[1]: job.inputs for job in jobs if job.path.endswith("logistic/seed-0-1")
@@ -157,11 +146,7 @@ def test_what_tables_read():
     ]
     assert FAMILY.read(plan, shown["figure-coverage"]) == []
     plan.study["coverage"] = {"repeats": 10, "rows": [100]}
-    for name in ("figure-coverage",):
-        assert FAMILY.read(plan, shown[name]) == ["results/s/coverage.parquet"]
-
-
-# --- what is wrong is said
+    assert FAMILY.read(plan, shown["figure-coverage"]) == ["results/s/coverage.parquet"]
 
 
 # --- settings
@@ -169,15 +154,9 @@ def test_what_tables_read():
 
 def test_readings_that_a_sweep_may_vary_and_who_heeds_them():
     swept = {setting.name for setting in FAMILY.settings if setting.reading}
-    assert swept == {
-        "validation",
-        "threshold",
-        "undersample",
-        "undersampled",
-        "standardise",
-        "select",
-    }
-    assert swept == {setting.name for setting in FAMILY.settings if setting.some}
+    some = {setting.name for setting in FAMILY.settings if setting.some}
+    names = {"validation", "threshold", "undersample", "undersampled", "standardise", "select"}
+    assert swept == some == names
     assert swept == {name for learner in KINDS.values() for name in learner.heeds}
     assert {setting.name: setting.unless for setting in FAMILY.settings if setting.unless} == {
         "validation": {"tuning": "paper"},
@@ -204,13 +183,8 @@ def test_a_run_is_that_of_the_engine(tmp_path):
     runs.run(job, tmp_path / "same.parquet", [0, 1], inputs["train"], inputs["test"])
     assert (tmp_path / "run.parquet").read_bytes() == (tmp_path / "same.parquet").read_bytes()
     metadata = json.loads(pq.read_schema(tmp_path / "run.parquet").metadata[b"scant"])
-    assert FAMILY.identity(metadata) == {
-        "experiment": "e",
-        "stream": "drawn",
-        "learner": "tree",
-        "source": "log",
-        "kind": "forest",
-    }
+    identity = {"experiment": "e", "stream": "drawn", "learner": "tree"}
+    assert FAMILY.identity(metadata) == identity | {"source": "log", "kind": "forest"}
 
 
 # --- presenting
@@ -230,11 +204,7 @@ def test_lambda_is_chosen_in_two_ways_where_there_is_one(tuning, learners, expec
 
 
 def test_quantities_worked_by_hand():
-    rows = [
-        ("true", "", 0.10, np.nan),
-        ("ips", "t", 0.12, 0.08),
-        ("ips", "betting", 0.12, 0.11),
-    ]
+    rows = [("true", "", 0.10, np.nan), ("ips", "t", 0.12, 0.08), ("ips", "betting", 0.12, 0.11)]
     frame = pd.DataFrame(rows, columns=["estimator", "bound", "estimate", "lower"])
     frame = frame.assign(
         experiment="e", stream="l", learner="a", kind="forest", epsilon=0.0, seed=0, chosen=True
@@ -245,28 +215,19 @@ def test_quantities_worked_by_hand():
 
 
 def test_a_bound_holds_in_as_many_logs_as_were_counted():
-    counted = {
-        "campaign": "bank",
-        "policy": "deterministic",
-        "rows": 20_000,
-        "side": "lower",
-        "repeats": 4,
-    }
-    rows = pd.DataFrame(
-        [
-            counted | {"bound": "t", "covered": 3},
-            counted | {"bound": "betting", "covered": 4},
-            counted | {"bound": "t", "side": "two-sided", "covered": 1},
-            counted | {"bound": "t", "rows": 500, "covered": 0},
-        ]
-    )
+    counted = [
+        ("t", 20_000, "lower", 3),
+        ("betting", 20_000, "lower", 4),
+        ("t", 20_000, "two-sided", 1),
+        ("t", 500, "lower", 0),
+    ]
+    rows = pd.DataFrame(counted, columns=["bound", "rows", "side", "covered"])
+    rows = rows.assign(campaign="bank", policy="deterministic", repeats=4)
     held = quantities.coverage(rows)
     assert held["value"].tolist() == [1, 1, 1, 0] + [0] * 4
     assert held["seed"].tolist() == [0, 1, 2, 3] * 2
-    assert list(held["stream"].unique()) == [
-        "bank, deterministic, 20,000 rows",
-        "bank, deterministic, 500 rows",
-    ]
+    streams = [f"bank, deterministic, {rows} rows" for rows in ("20,000", "500")]
+    assert list(held["stream"].unique()) == streams
     betting = quantities.coverage(rows, bound="betting")
     assert betting["value"].tolist() == [1] * 4 and set(betting["learner"]) == {"betting"}
     assert quantities.coverage(rows, bound="none").empty

@@ -69,17 +69,9 @@ def test_its_settings_are_its_own():
         fits(KIND, scorers.Settings(options={"bins": bins}), lambdas=(1.0,))[0] for bins in (2, 8)
     )
     assert [one.scorers[0].scorer.odds.shape for one in (few.model, many.model)] == [(2, 6), (8, 6)]
-    with pytest.raises(
-        SettingError, match="my_scorer:BinnedBayes: bins: 1 is less than the minimum of 2"
-    ):
+    with pytest.raises(SettingError, match="my_scorer:BinnedBayes: bins: 1 is less than the"):
         fits(KIND, scorers.Settings(options={"bins": 1}))
-    with pytest.raises(
-        SettingError,
-        match=(
-            r"cannot be made with .*: got an unexpected keyword "
-            r"argument 'bin'"
-        ),
-    ):
+    with pytest.raises(SettingError, match=r"cannot be made with .*: got an unexpected keyword"):
         fits(KIND, scorers.Settings(options={"bin": 3}))
 
 
@@ -88,21 +80,12 @@ def test_the_example_is_run(tmp_path):
         logs.write(formats.read_log(EXAMPLES / f"logs/{name}.csv"), tmp_path / f"{part}.parquet")
     files = [tmp_path / "train.parquet"], [tmp_path / "test.parquet"]
     learner = {"kind": KIND, "lambdas": [0.1, 1.0], "options": {"bins": 3}}
-    identity = {
-        "study": "s",
-        "study_seed": 1,
-        "experiment": "e",
-        "stream": "own",
-        "learner": "bayes",
-        "kind": "ads",
-    }
-    job = identity | {"log_settings": {}, "learner_settings": learner} | READINGS
+    job = {"study": "s", "study_seed": 1, "experiment": "e", "stream": "own", "kind": "ads"}
+    job |= {"log_settings": {}, "learner": "bayes", "learner_settings": learner} | READINGS
     run.run(job, tmp_path / "run.parquet", [0, 1], *files)
-    frame, about = (
-        pq.read_table(tmp_path / "run.parquet").to_pandas(),
-        metadata_of(pq.read_schema(tmp_path / "run.parquet")),
-    )
+    about = metadata_of(pq.read_schema(tmp_path / "run.parquet"))
     assert about["learner_settings"] == learner
+    frame = pq.read_table(tmp_path / "run.parquet").to_pandas()
     ips = frame[frame["chosen"] & (frame["estimator"] == "ips") & (frame["bound"] == "betting")]
     assert ips["seed"].tolist() == [0, 1] and ips["estimate"].between(0, 1).all()
     run.run(job, tmp_path / "again.parquet", [0, 1], *files)
@@ -110,16 +93,13 @@ def test_the_example_is_run(tmp_path):
 
 
 def test_a_study_may_have_it():
+    bayes = {"kind": KIND, "options": {"bins": 3}}
+    ads = {"kind": "ads", "logs": ["hotel"], "learners": ["bayes", "uniform"]}
     config = {
         "study": "own",
-        "learners": {
-            "bayes": {"kind": KIND, "options": {"bins": 3}},
-            "uniform": {"kind": "uniform"},
-        },
+        "learners": {"bayes": bayes, "uniform": {"kind": "uniform"}},
         "logs": {"hotel": {"campaign": "hotel"}},
-        "experiments": {
-            "ads": {"kind": "ads", "logs": ["hotel"], "learners": ["bayes", "uniform"]}
-        },
+        "experiments": {"ads": ads},
     }
     root = EXAMPLES.parent
 
@@ -131,10 +111,10 @@ def test_a_study_may_have_it():
         ({"bins": 1.5}, "bins: 1.5 is not written as a whole number"),
         ({"bin": 3}, "argument 'bin'"),
     ):
-        config["learners"]["bayes"]["options"] = options
+        bayes["options"] = options
         with pytest.raises(SettingError, match=reason):
             load()
-    config["learners"]["bayes"]["kind"] = "my_scorer:BinedBayes"
+    bayes["kind"] = "my_scorer:BinedBayes"
     with pytest.raises(SettingError, match="cannot be imported"):
         load()
 
@@ -154,10 +134,7 @@ def test_what_is_no_scorer_is_refused(written):
     [
         ("features", r"own:Own: scores of shape \(\d+, 6\) for \d+ rows; one each is needed"),
         ("1.0", r"scores of shape \(\)"),
-        (
-            "np.full(len(features), np.nan)",
-            "own:Own: scores are to be finite numbers, and one is nan",
-        ),
+        ("np.full(len(features), np.nan)", "finite numbers, and one is nan"),
         ("['high'] * len(features)", "one is high"),
     ],
 )
@@ -192,7 +169,6 @@ def test_a_ranker_of_ones_own_has_thresholds(written):
     (fit,) = fits(written(body, "ranking"))
     assert np.isnan(fit.regularisation)
     assert set(fit.model.thresholds) == {"precision", "recall", "f1"}
-    assert learners.learner_of("ranking:Own").heeds_in("undersample", {"undersampled": "all"})
-    assert not learners.learner_of("ranking:Own").heeds_in(
-        "undersample", {"undersampled": "classifiers"}
-    )
+    heeds_in = learners.learner_of("ranking:Own").heeds_in
+    assert heeds_in("undersample", {"undersampled": "all"})
+    assert not heeds_in("undersample", {"undersampled": "classifiers"})

@@ -76,20 +76,3 @@ def test_no_threshold_is_better_and_ties_go_by_f1_then_to_the_largest(rows, by):
     assert threshold(scores, clicked, by) == max(key.values())[2]
     between = np.append(scores - 0.5, np.inf)
     assert max(measured(scores, clicked, by, s) for s in between) <= max(key.values())[0] + 1e-12
-
-
-@given(ROWS, st.sampled_from(MEASURES), st.integers(-9, 9), st.randoms(use_true_random=False))
-def test_thresholds_move_with_the_scores_and_not_with_the_order_of_rows(rows, by, shift, shuffler):
-    before = threshold([s for s, _ in rows], np.array([c for _, c in rows]), by)
-    shuffler.shuffle(rows)
-    moved = np.array([(s + shift, c) for s, c in rows])
-    assert threshold(moved[:, 0], moved[:, 1].astype(bool), by) == before + shift
-
-
-def test_degenerate_maxima_of_recall_and_precision():
-    scores = np.array([5.0, 4.0, 3.0, 2.0, 1.0, 0.0])
-    clicked = np.array([True, True, False, False, True, False])
-    assert threshold(scores, clicked, "recall") == 1.0  # not -inf
-    assert threshold(scores, clicked, "precision") == 4.0  # not 5
-    assert threshold(scores, clicked, "f1") == 4.0  # 4/5; at 1: 3/4
-    assert threshold(np.zeros(3), np.array([True, False, False]), "precision") == 0.0

@@ -43,23 +43,10 @@ def folder(tmp_path_factory):
 
 
 def job(kind, **changes):
-    learner = (
-        {"kind": kind} if not KINDS[kind].learns else {"kind": kind, "steps": 2000, "trees": 5}
-    )
-    return (
-        {
-            "study": "s",
-            "study_seed": 1,
-            "experiment": "e",
-            "stream": "hotel",
-            "learner": kind,
-            "kind": "ads",
-            "log_settings": {},
-            "learner_settings": learner,
-        }
-        | READINGS
-        | changes
-    )
+    learner = {"kind": kind} | ({"steps": 2000, "trees": 5} if KINDS[kind].learns else {})
+    identity = {"study": "s", "experiment": "e", "stream": "hotel", "learner": kind, "kind": "ads"}
+    settings = {"study_seed": 1, "log_settings": {}, "learner_settings": learner}
+    return identity | settings | READINGS | changes
 
 
 def played(folder, job, seeds=(0,), world="hotel.json"):
@@ -93,12 +80,8 @@ def test_a_campaign_that_was_saved_is_the_same(folder):
     for policy in ("targeted", "uniform"):
         assert np.array_equal(made.propensities(x, policy), loaded.propensities(x, policy))
     assert np.array_equal(made.rates(x), loaded.rates(x))
-    assert (made.rows, made.actions, made.names, made.settings) == (
-        loaded.rows,
-        loaded.actions,
-        loaded.names,
-        loaded.settings,
-    )
+    for name in ("rows", "actions", "names", "settings"):
+        assert getattr(made, name) == getattr(loaded, name)
 
 
 @pytest.mark.parametrize(
@@ -112,12 +95,8 @@ def test_a_file_that_is_no_campaign_is_refused(tmp_path, text):
 
 def test_the_logs_of_a_campaign_are_of_its_two_policies(folder):
     (train, about), (test, other) = (logs.read(folder / f"{part}-0.parquet") for part in draw.PARTS)
-    assert (about["part"], other["part"], about["source"], about["seed"]) == (
-        "train",
-        "test",
-        "campaign",
-        0,
-    )
+    assert (about["part"], other["part"]) == ("train", "test")
+    assert (about["source"], about["seed"]) == ("campaign", 0)
     assert len(train) == len(test) == campaigns.load(folder / "hotel.json").rows
     assert np.all(test.propensity == 0.2) and len(np.unique(train.propensity)) > 100
     assert sum(about["expected"]["impressions"]) == pytest.approx(len(train))
@@ -174,22 +153,15 @@ def test_one_lambda_or_none_is_no_choice(tuning):
 
 
 def test_the_papers_reading_fits_all_of_the_log_at_each_lambda():
-    found = run.fits(
-        "logistic",
-        small(),
-        np.random.default_rng(0),
-        scorers.Settings(options={"steps": 500}),
-        (0.1, 1.0),
-        "paper",
-    )
+    settings, random = scorers.Settings(options={"steps": 500}), np.random.default_rng(0)
+    found = run.fits("logistic", small(), random, settings, (0.1, 1.0), "paper")
     assert [(fit.regularisation, fit.fitted_on) for fit in found] == [(0.1, "all"), (1.0, "all")]
 
 
 def test_selected_features_alone_are_seen():
     log = small()
-    (fit,) = run.fits(
-        "forest", log, np.random.default_rng(0), scorers.Settings(options={"trees": 5}), select=0.3
-    )
+    settings = scorers.Settings(options={"trees": 5})
+    (fit,) = run.fits("forest", log, np.random.default_rng(0), settings, select=0.3)
     assert fit.seen.tolist() == [0]
     other = log.features.copy()
     other[:, 1:] = 9.0
@@ -211,10 +183,8 @@ def test_every_estimate_is_that_of_the_evaluation():
     rows = {(row["estimator"], row["bound"]): row for row in found.rows()}
     assert rows["doubly-robust", "t"]["estimate"] == pytest.approx(terms.mean())
     assert rows["ips", "t"]["estimate"] == pytest.approx(np.mean(test.reward * shown / 0.5))
-    assert (
-        "ips",
-        "clopper-pearson",
-    ) in rows and found.diagnostics.declared_weight == pytest.approx(1.6)
+    assert ("ips", "clopper-pearson") in rows
+    assert found.diagnostics.declared_weight == pytest.approx(1.6)
 
 
 def test_a_least_propensity_has_to_be_declared_where_propensities_differ():
@@ -246,10 +216,8 @@ def test_a_run_on_a_campaign_has_the_truth_and_all_estimates(folder, kind):
     chosen = frame[frame["chosen"]]
     for epsilon, part in chosen.groupby("epsilon"):
         truth = part[part["estimator"] == "true"]
-        assert (
-            len(truth) == 1
-            and 0 < truth["low"].item() < truth["estimate"].item() < truth["high"].item() < 1
-        )
+        low, estimate, high = truth[["low", "estimate", "high"]].to_numpy().squeeze()
+        assert 0 < low < estimate < high < 1
         ips = part[(part["estimator"] == "ips") & (part["bound"] == "betting")]
         assert ips["exact"].item() and ips["lower"].item() <= ips["estimate"].item()
         assert epsilon in (0.0, 0.2)
@@ -264,9 +232,8 @@ def test_uniform_and_logging_have_the_truth_of_their_policies(folder):
     x = world.users(200_000, np.random.default_rng(5))
     rates = world.rates(x)
     assert truth["uniform"] == pytest.approx(rates.mean(), rel=0.03)
-    assert truth["logging"] == pytest.approx(
-        (world.propensities(x) * rates).sum(axis=1).mean(), rel=0.03
-    )
+    logging = (world.propensities(x) * rates).sum(axis=1).mean()
+    assert truth["logging"] == pytest.approx(logging, rel=0.03)
     assert truth["oracle"] == pytest.approx(rates.max(axis=1).mean(), rel=0.03)
 
 
@@ -293,11 +260,9 @@ def test_under_the_papers_reading_the_best_on_the_test_is_chosen(folder):
 
 
 def test_a_fit_of_which_the_test_says_nothing_is_chosen_last():
-    rows = [
-        [{"estimator": "ips", "estimate": value} for value in values]
-        for values in ([np.nan, 0.0], [np.nan], [0.1])
-    ]
-    assert [run._on_test(one) for one in rows] == [0.0, -np.inf, 0.1]
+    for values, best in (([np.nan, 0.0], 0.0), ([np.nan], -np.inf), ([0.1], 0.1)):
+        rows = [{"estimator": "ips", "estimate": value} for value in values]
+        assert run._on_test(rows) == best
 
 
 def test_learners_share_their_users(folder):
@@ -311,10 +276,8 @@ def test_a_classification_set_tells_everything(tmp_path):
     label = random.integers(0, 3, 300).astype(np.int32)
     labelled = examples(label, random)
     train, test = np.arange(200), np.arange(200, 300)
-    for part, log in (
-        ("train", convert.bandit(labelled, random, train)),
-        ("test", convert.known(labelled, test)),
-    ):
+    made = convert.bandit(labelled, random, train), convert.known(labelled, test)
+    for part, log in zip(draw.PARTS, made, strict=True):
         logs.write(log, tmp_path / f"{part}-0.parquet", {"source": "classification"})
     expected = {"uniform": 1 / 3, "logging": 1 / 3, "oracle": 1.0}
     for kind in (*expected, "forest"):
@@ -323,12 +286,8 @@ def test_a_classification_set_tells_everything(tmp_path):
         value = frame.loc[frame["epsilon"] == 0.0, "estimate"].item()
         assert value == pytest.approx(expected.get(kind, value)) and value > 0.3
     log = logs.read(tmp_path / "train-0.parquet")[0]
-    fit = run.fits(
-        "forest",
-        log,
-        run.generator(1, "ads", "hotel", 0, "fit"),
-        scorers.Settings(options={"trees": 5}),
-    )[0]
+    random = run.generator(1, "ads", "hotel", 0, "fit")
+    fit = run.fits("forest", log, random, scorers.Settings(options={"trees": 5}))[0]
     assert value == np.mean(fit.best(labelled.features[test]) == label[test])
 
 
@@ -338,50 +297,33 @@ def examples(label, random):
 
 
 def test_a_log_that_was_logged_is_one_for_all_seeds_and_has_no_truth(folder, tmp_path):
-    for part, seed in (("train", 3), ("test", 4)):
-        logs.write(small(seed=seed), tmp_path / f"{part}.parquet")
-    target = tmp_path / "run.parquet"
-    run.run(
-        job("forest"), target, [0, 1], [tmp_path / "train.parquet"], [tmp_path / "test.parquet"]
-    )
+    paths, target = [tmp_path / f"{part}.parquet" for part in draw.PARTS], tmp_path / "run.parquet"
+    for path, seed in zip(paths, (3, 4), strict=True):
+        logs.write(small(seed=seed), path)
+    run.run(job("forest"), target, [0, 1], paths[:1], paths[1:])
     frame = pq.read_table(target).to_pandas()
     assert set(frame["seed"]) == {0, 1} and "true" not in set(frame["estimator"])
     assert metadata_of(pq.read_schema(target))["source"] == "log"
 
 
-def test_ads_that_the_policy_does_not_know_are_refused(folder, tmp_path):
-    logs.write(small(ads=2), tmp_path / "train.parquet")
-    logs.write(small(ads=3), tmp_path / "test.parquet")
+def test_ads_that_the_policy_does_not_know_are_refused(tmp_path):
+    paths, target = [tmp_path / f"{part}.parquet" for part in draw.PARTS], tmp_path / "run.parquet"
+    for path, count in zip(paths, (2, 3), strict=True):
+        logs.write(small(ads=count), path)
     with pytest.raises(DataError, match="not among the actions of the policy"):
-        run.run(
-            job("forest"),
-            tmp_path / "r.parquet",
-            [0],
-            [tmp_path / "train.parquet"],
-            [tmp_path / "test.parquet"],
-        )
-    assert not (tmp_path / "r.parquet").exists()
+        run.run(job("forest"), target, [0], paths[:1], paths[1:])
+    assert not target.exists()
 
 
 # --- settings
 
 
 def test_settings_reach_the_scorers():
-    learner = {
-        "kind": "auc-ranker",
-        "steps": 7,
-        "trees": 3,
-        "pair_loss": "hinge",
-        "lambdas": [0.1],
-        "title": "x",
-    }
-    settings = scorers.resolve(
-        learner, READINGS | {"undersample": 2, "undersampled": "all", "standardise": False}
-    )
-    options = {"steps": 7, "pair_loss": "hinge"}
-    assert settings == scorers.Settings(
-        undersample=2, undersampled="all", standardise=False, options=options
-    )
+    options, readings = {"steps": 7, "pair_loss": "hinge"}, {"undersample": 2, "standardise": False}
+    readings |= {"undersampled": "all"}
+    learner = {"kind": "auc-ranker", "trees": 3, "lambdas": [0.1], "title": "x"}
+    settings = scorers.resolve(learner | options, READINGS | readings)
+    assert settings == scorers.Settings(**readings, options=options)
 
 
 def test_an_oracle_needs_a_world():

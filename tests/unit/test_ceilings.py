@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from scant import surrogates
 from scant.data import simulated, stream
@@ -114,14 +115,10 @@ def rows(learner, kind, ends, **columns):
         "seed": 3,
         "setting": "1",
     }
-    about |= {
-        "failed_in": 0,
-        "tuning_seed": False,
-        "theory": 1,
-        "own_measure": "ap",
-        "bound": 10.0,
-        "round": [4, 20, 40],
-    }
+    about |= yaml.safe_load(
+        """{failed_in: 0, tuning_seed: false, theory: 1, own_measure: ap, bound: 10.0,
+        round: [4, 20, 40]}"""
+    )
     return pd.DataFrame(
         about | dict.fromkeys(["ndcg@10", "ndcg", "ap", "ranker_ndcg@10"], ends) | columns
     )

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from claimed import (
     AGAINST_ALL,
     CLAIM,
@@ -34,69 +35,63 @@ from scant.verdict.examined import Cell, Reading
 @pytest.mark.parametrize(
     ("stated", "missing"),
     [
-        ({"where": {"kind": "ads"}, "quantity": "ctr"}, "no experiment with kind ads"),
+        ("{where: {kind: ads}, quantity: ctr}", "no experiment with kind ads"),
         (
-            {"where": {"kind": "fixed-items", "rounds": 7}},
+            "{where: {kind: fixed-items, rounds: 7}}",
             "no experiment with kind fixed-items and rounds 7",
         ),
-        ({"on": {"stream": ["zipf", "ties"]}}, "none of the games with stream zipf or ties"),
-        ({"learner": {"kind": "hedge"}}, "no learner with kind hedge"),
+        ('{"on": {stream: [zipf, ties]}}', "none of the games with stream zipf or ties"),
+        ("{learner: {kind: hedge}}", "no learner with kind hedge"),
         (
-            {"against": {"kind": "ftpl", "epsilon": math.inf}},
+            "{against: {kind: ftpl, epsilon: .inf}}",
             "no learner with kind ftpl and epsilon inf",
         ),
-        ({"other": {"rounds": 7}}, "no experiment with rounds 7 to compare with"),
-        ({"quantity": "game_slope", "along": "items"}, "no game_slope is known there"),
+        ("{other: {rounds: 7}}", "no experiment with rounds 7 to compare with"),
+        ("{quantity: game_slope, along: items}", "no game_slope is known there"),
         (
-            {"quantity": "table", "table": "variance", "cell": {}, "column": "k"},
+            "{quantity: table, table: variance, cell: {}, column: k}",
             "no experiment of kind top",
         ),
     ],
 )
 def test_what_is_missing_is_said(stated, missing):
-    row = judged(one=stated).loc["one"]
+    row = judged(one=yaml.safe_load(stated)).loc["one"]
     assert row["verdict"] == tables.UNTESTABLE and row["readings_total"] == row["n"] == 0
     assert row["data"].startswith("games; missing here: ") and missing in row["data"]
 
 
 @pytest.mark.parametrize(
-    ("value", "wanted", "fits"),
+    ("wanted", "fitting", "other"),
     [
-        (None, None, True),
-        (3, None, False),
-        (None, [None, 2], True),
-        ("a", ["b", "a"], True),
-        ("a", "ab", False),
-        ([1, 2], [1, 2], False),
-        ([1, 2], [[1, 2]], True),
-        ({"x": 1, "y": 2}, {"x": 1}, True),
-        ({"x": 1}, {"x": [2, 3]}, False),
-        (None, {"x": 1}, False),
-        ([1, 2], 1, False),
-        ("a", {"not": "a"}, False),
-        ("a", {"not": ["b", "c"]}, True),
-        (None, {"not": ["b", "c"]}, True),
-        (None, {"not": None}, False),
+        ("null", [None], [3]),
+        ("[null, 2]", [None, 2], [3]),
+        ("[b, a]", ["a"], ["ab"]),
+        ("ab", ["ab"], ["a"]),
+        ("[1, 2]", [1], [[1, 2]]),
+        ("[[1, 2]]", [[1, 2]], [1]),
+        ("{x: 1}", [{"x": 1, "y": 2}], [None, {"x": 2}]),
+        ("{x: [2, 3]}", [{"x": 2}], [{"x": 1}]),
+        ("{not: a}", ["b"], ["a"]),
+        ("{not: [b, c]}", ["a", None], ["b"]),
+        ("{not: null}", [1], [None]),
     ],
 )
-def test_selectors(value, wanted, fits):
-    assert selection.fits(value, wanted) is fits
+def test_selectors(wanted, fitting, other):
+    wanted = yaml.safe_load(wanted)
+    assert all(selection.fits(value, wanted) for value in fitting)
+    assert not any(selection.fits(value, wanted) for value in other)
 
 
 def test_settings_that_the_study_leaves_out_have_their_defaults():
-    study = planned(GAMES).study | {
-        "streams": {
-            "s": {"generator": "linear", "settings": {"queries": 7}},
-            "d": {"dataset": "digits"},
-        },
-        "learners": {
-            "slam": {"kind": "slam"},
-            "ap": {"kind": "slam", "measure": "ap"},
-            "own": {"kind": "mine:Own"},
-            "kl": {"kind": "rtop", "surrogate": "kl"},
-            "smooth": {"kind": "rtop", "surrogate": "smoothdcg"},
-        },
-    }
+    study = planned(GAMES).study | yaml.safe_load("""
+streams: {s: {generator: linear, settings: {queries: 7}}, d: {dataset: digits}}
+learners:
+  slam: {kind: slam}
+  ap: {kind: slam, measure: ap}
+  own: {kind: mine:Own}
+  kl: {kind: rtop, surrogate: kl}
+  smooth: {kind: rtop, surrogate: smoothdcg}
+""")
 
     def matching(section: str, **wanted) -> list[str]:
         return [name for name in study[section] if selection.chosen(study, section, name, wanted)]
@@ -109,23 +104,16 @@ def test_settings_that_the_study_leaves_out_have_their_defaults():
     assert matching("learners", sign="negated") == ["smooth"]
     assert matching("streams", settings={"queries": 7, "features": 50}) == ["s"]
     assert matching("streams", settings={"queries": 8}) == []
-    assert matching("games", settings={"items": 20}) == ["a"] and matching(
-        "games", settings={"items": 10}
-    ) == ["b"]
+    assert matching("games", settings={"items": 20}) == ["a"]
+    assert matching("games", settings={"items": 10}) == ["b"]
 
 
 def test_absent_settings_are_null_and_a_learner_is_not_compared_with_itself():
-    found = claims.examine(
-        {
-            "top-1": CLAIM | {"against": {"kind": "rtopkf"}},
-            "both": CLAIM | {"learner": {"kind": "rtopkf"}} | AGAINST_ALL,
-        },
-        planned(GAMES),
-        played(GAMES),
-    )
+    made = {"top-1": CLAIM | {"against": {"kind": "rtopkf"}}}
+    made["both"] = CLAIM | {"learner": {"kind": "rtopkf"}} | AGAINST_ALL
     pairs = {
         name: {(cell.learner, cell.against) for cell in one.readings[0].cells}
-        for name, one in found.items()
+        for name, one in claims.examine(made, planned(GAMES), played(GAMES)).items()
     }
     assert pairs == {"top-1": {("one", "two")}, "both": {("one", "all"), ("two", "all")}}
 
@@ -137,15 +125,13 @@ def test_the_first_experiment_gives_the_verdict_and_all_are_counted():
     row = table.loc["true"]
     assert row["verdict"] == "holds" and (row["readings_holding"], row["readings_total"]) == (1, 2)
     assert row["matters"] == "" and np.isnan(row["matters_share"])
-    assert table.loc["same", "matters"] == "comparator" and table.loc[
-        "same", "matters_share"
-    ] == pytest.approx(1)
     assert row["data"] == "Game A; b"
+    row = table.loc["same"]
+    assert (row["matters"], row["matters_share"]) == ("comparator", pytest.approx(1))
     turned = GAMES | {"experiments": dict(reversed(GAMES["experiments"].items()))}
     row = judged(turned, true=AGAINST_ALL).loc["true"]
-    assert (
-        row["verdict"] == "fails" and row["experiment"] == "second" and row["readings_holding"] == 1
-    )
+    assert row["verdict"] == "fails" and row["experiment"] == "second"
+    assert row["readings_holding"] == 1
 
 
 def test_what_readings_matter_is_weighted_by_how_much_estimates_vary_within_a_cell():
@@ -170,26 +156,18 @@ def test_an_experiment_that_repeats_another_is_no_reading():
     assert judged(config, true=AGAINST_ALL).loc["true", "readings_total"] == 3
 
 
-STREAMS = {
-    "study": "s",
-    "streams": {
-        "linear": {"generator": "linear"},
-        "cornered": {"generator": "adversary", "settings": {"ratio": 9}},
-    },
-    "learners": {
-        "slam": {"kind": "slam", "measure": "ndcg@10", "rates": [0.1, 1.0]},
-        "random": {"kind": "random"},
-    },
-    "experiments": {
-        "e": {
-            "streams": ["linear"],
-            "learners": ["slam", "random"],
-            "seeds": 12,
-            "tuning_seeds": 2,
-        },
-        "corner": {"streams": ["cornered"], "learners": ["slam", "random"], "tuning": "paper"},
-    },
-}
+STREAMS = yaml.safe_load("""
+study: s
+streams:
+  linear: {generator: linear}
+  cornered: {generator: adversary, settings: {ratio: 9}}
+learners:
+  slam: {kind: slam, measure: ndcg@10, rates: [0.1, 1.0]}
+  random: {kind: random}
+experiments:
+  e: {streams: [linear], learners: [slam, random], seeds: 12, tuning_seeds: 2}
+  corner: {streams: [cornered], learners: [slam, random], tuning: paper}
+""")
 
 
 def runs(plan: Plan, experiment: str) -> list[tuple[str, str, int]]:
@@ -213,46 +191,25 @@ def contextual():
                 better = 0.45 if (rate == 0.1) != aside else -0.4
                 value += 0.0 if learner == "random" else better * (1 + HARDLY[seed % TUNING])
                 generator, adversary = study["streams"][stream]["generator"], stream == "cornered"
-                rows.append(
-                    {
-                        "experiment": name,
-                        "stream": stream,
-                        "learner": learner,
-                        "kind": learner,
-                        "seed": seed,
-                    }
-                    | {
-                        "setting": str(rate),
-                        "rate": rate,
-                        "theory": int(rate == 0.1),
-                        "tuning_seed": aside,
-                    }
-                    | {
-                        "round": 8,
-                        "ndcg@10": value,
-                        "ndcg": value,
-                        "ap": value,
-                        "ranker_ndcg@10": value,
-                    }
-                    | {
-                        "loss": 8 * 0.3691 * (1 + rate if adversary else 1),
-                        "surrogate_loss": np.nan,
-                        "failed_in": 0,
-                    }
-                    | {"bound": 2.0 if rate == 1.0 else 4.0, "general_bound": 5.0, "updates": 8}
-                    | {"generator": generator, "own_measure": "ap"}
-                )
+                one = {"experiment": name, "stream": stream, "learner": learner, "seed": seed}
+                one |= {"kind": learner, "setting": str(rate), "rate": rate, "tuning_seed": aside}
+                one |= dict.fromkeys(("ndcg@10", "ndcg", "ap", "ranker_ndcg@10"), value)
+                one |= {"theory": int(rate == 0.1), "bound": 2.0 if rate == 1.0 else 4.0}
+                one |= {"loss": 8 * 0.3691 * (1 + rate * adversary), "generator": generator}
+                one |= {"surrogate_loss": np.nan, "general_bound": 5.0, "failed_in": 0}
+                rows.append(one | {"round": 8, "updates": 8, "own_measure": "ap"})
         found[name] = (pd.DataFrame(rows), plan.details(name))
     return found
 
 
-FINAL = {
-    "quantity": "final",
-    "measure": "ndcg@10",
-    "where": {"kind": "perceptron"},
-    "learner": {"kind": "slam"},
-}
+FINAL = yaml.safe_load(
+    "{quantity: final, measure: ndcg@10, where: {kind: perceptron}, learner: {kind: slam}}"
+)
 LINEAR = {"on": {"generator": "linear"}, "against": {"kind": "random"}}
+SHARE = yaml.safe_load(
+    """{quantity: bound_share, where: {kind: perceptron}, "on": {generator: adversary},
+    learner: {kind: slam}, comparison: exact}"""
+)
 
 
 def test_both_ways_of_choosing_rates_are_readings(contextual):
@@ -262,10 +219,8 @@ def test_both_ways_of_choosing_rates_are_readings(contextual):
     assert (row["readings_holding"], row["readings_total"], row["matters"]) == (1, 2, "tuning")
     assert (row["premise"], row["agreeing"], row["n"]) == ("seeds near normal", 12, 12)
     found = cells({"tuned": CLAIM | FINAL | LINEAR}, planned(STREAMS), contextual)
-    assert found["tuning"].tolist() == ["held-out", "paper"] and found["first"].tolist() == [
-        True,
-        False,
-    ]
+    assert found["tuning"].tolist() == ["held-out", "paper"]
+    assert found["first"].tolist() == [True, False]
     assert found["estimate"].to_list() == pytest.approx([-0.4, 0.45])
 
 
@@ -273,29 +228,17 @@ def test_a_verdict_is_marked_where_seeds_that_were_missed_could_not_overturn_it(
     # 0.1 and 0.4 from the margin, 1.3 and 1 from the end
     near, far = FINAL | LINEAR | {"margin": -0.3}, FINAL | LINEAR
     table = judged(STREAMS, contextual, near=near, far=far)
-    assert (
-        table["verdict"].tolist() == ["fails", "fails"]
-        and table["premise"].tolist() == ["seeds near normal"] * 2
-    )
+    assert table["verdict"].tolist() == ["fails", "fails"]
+    assert table["premise"].tolist() == ["seeds near normal"] * 2
     assert table["tipping"].tolist() == pytest.approx([0.1 / 1.4, 0.4 / 1.4], rel=1e-3)
     assert table["mark"].tolist() == ["", "whatever seeds are like"]  # (1 - 0.4 / 1.4)^12 = 0.02
 
 
 def test_the_adversary_leaves_nothing_to_chance(contextual):
-    corner = {"on": {"generator": "adversary"}, "learner": {"kind": "slam"}, "comparison": "exact"}
-    table = judged(
-        STREAMS,
-        contextual,
-        ahead=FINAL | {"on": {"generator": "adversary"}, "against": {"kind": "random"}},
-        bound={"quantity": "bound_share", "where": {"kind": "perceptron"}} | corner,
-        general={
-            "quantity": "bound_share",
-            "bound": "general_bound",
-            "where": {"kind": "perceptron"},
-        }
-        | corner,
-    )
-    assert table["verdict"].to_dict() == {"ahead": "holds", "bound": "holds", "general": "holds"}
+    general = SHARE | {"bound": "general_bound"}
+    ahead = FINAL | {"on": {"generator": "adversary"}, "against": {"kind": "random"}}
+    table = judged(STREAMS, contextual, ahead=ahead, bound=SHARE, general=general)
+    assert table["verdict"].to_dict() == dict.fromkeys(("ahead", "bound", "general"), "holds")
     # at theory's rate alone
     assert table.loc["bound", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 4)
     assert table.loc["general", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 5)
@@ -304,23 +247,13 @@ def test_the_adversary_leaves_nothing_to_chance(contextual):
         name: (frame.assign(general_bound=15.9), details)
         for name, (frame, details) in contextual.items()
     }
-    general = {
-        "quantity": "bound_share",
-        "bound": "general_bound",
-        "where": {"kind": "perceptron"},
-    } | corner
     assert judged(STREAMS, near_0, general=general).loc["general", "verdict"] == "says nothing here"
 
 
 @pytest.mark.parametrize("how", ["all", "mean"])
 def test_seeds_that_draw_nothing_anew_are_one_observation(contextual, how):
     """Ten equal differences say no more than one."""
-    claim = {"quantity": "final", "measure": "ndcg@10", "on": {"generator": "linear"}, "over": how}
-    claim |= {
-        "where": {"kind": "perceptron"},
-        "learner": {"kind": "slam"},
-        "against": {"kind": "ideal"},
-    }
+    claim = FINAL | {"on": {"generator": "linear"}, "over": how}
     config = STREAMS | {
         "streams": {"linear": {"generator": "linear", "shared": True}},
         "learners": STREAMS["learners"] | {"ideal": {"kind": "ideal"}},
@@ -349,23 +282,19 @@ def test_seeds_that_draw_nothing_anew_are_one_observation(contextual, how):
         assert verdict(order, other)[0] == 12 and verdict(order, other)[1] != "nothing drawn"
 
 
-TOP = {
-    "study": "s",
-    "streams": {"linear": {"generator": "linear", "settings": {"queries": 20}}},
-    "learners": {
-        "kl": {"kind": "rtop", "surrogate": "kl"},
-        "smooth": {"kind": "rtop", "surrogate": "smoothdcg"},
-    },
-    "experiments": {
-        "top": {
-            "kind": "top",
-            "streams": ["linear"],
-            "learners": ["kl", "smooth"],
-            "seeds": 12,
-            "tuning_seeds": 0,
-        }
-    },
-}
+TOP = yaml.safe_load("""
+study: s
+streams: {linear: {generator: linear, settings: {queries: 20}}}
+learners: {kl: {kind: rtop, surrogate: kl}, smooth: {kind: rtop, surrogate: smoothdcg}}
+experiments:
+  top: {kind: top, streams: [linear], learners: [kl, smooth], seeds: 12, tuning_seeds: 0}
+""")
+TRACE = {"setting": "1", "tuning_seed": False, "failed_in": 0}
+
+
+def best_fixed(key: dict, best: float) -> dict:
+    """A row of the best fixed weights."""
+    return key | {"best": best, "gap": 0.0, "norm": 1.0, "at_zero": 9 * best / 7}
 
 
 def test_regret_is_against_the_best_fixed_weights():
@@ -373,39 +302,22 @@ def test_regret_is_against_the_best_fixed_weights():
     for (_, learner, seed), round_ in product(runs(plan, "top"), (10, 100, 300, 1000, 10000)):
         judge, own = ("kl", round_**0.6) if learner == "kl" else ("smoothdcg", 0.0)
         own *= (1 + 0.1 * NOISE[seed]) * round_ ** HARDLY[seed - 1]
-        about = {
-            "experiment": "top",
-            "stream": "linear",
-            "judge": judge,
-            "seed": seed,
-            "round": round_,
-        }
+        about = {"experiment": "top", "stream": "linear", "seed": seed, "round": round_}
+        about["judge"] = judge
         rows.append(
             about
-            | {
-                "learner": learner,
-                "kind": "rtop",
-                "setting": "1",
-                "tuning_seed": False,
-                "failed_in": 0,
-            }
+            | TRACE
+            | {"learner": learner, "kind": "rtop", "bound": 500.0, "radius": 1.0}
             | dict.fromkeys(("ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss"), 0.5)
-            | {"surrogate_loss": 7.0 * round_ + own, "bound": 500.0, "radius": 1.0}
+            | {"surrogate_loss": 7.0 * round_ + own}
         )
         if judge == "kl":
-            best.append(
-                about | {"best": 7.0 * round_, "gap": 0.0, "norm": 1.0, "at_zero": 9.0 * round_}
-            )
+            best.append(best_fixed(about, 7.0 * round_))
     played_top = {"top": (pd.DataFrame(rows), plan.details("top"))}
     kl = CLAIM | {"where": {"kind": "top"}, "learner": {"surrogate": "kl"}, "quantity": "regret"}
-    slope = {
-        "quantity": "regret_slope",
-        "learner": {"kind": "rtop"},
-        "against": 2 / 3,
-        "comparison": "slope",
-    }
+    slope = {"quantity": "regret_slope", "learner": {"kind": "rtop"}, "comparison": "slope"}
     made = {
-        "rate": kl | slope,
+        "rate": kl | slope | {"against": 2 / 3},
         "smooth": kl | {"learner": {"surrogate": "smoothdcg"}, "against": 0.0},
         "share": kl | {"quantity": "regret_share", "against": 1.0, "comparison": "less"},
     }
@@ -413,34 +325,18 @@ def test_regret_is_against_the_best_fixed_weights():
     assert table.loc["rate", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(0.6)]
     # of kl alone: no fixed weights are known to be best for SmoothDCG
     assert table.loc["rate", "n"] == 12
-    regrets = 10000**0.6 * (1 + 0.1 * NOISE[:12])
-    assert table.loc["share", ["verdict", "estimate"]].tolist() == [
-        "holds",
-        pytest.approx(regrets.mean() / 500),
-    ]
+    share = 10000**0.6 * np.mean(1 + 0.1 * NOISE[:12]) / 500
+    assert table.loc["share", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(share)]
     assert table.loc["smooth", "verdict"] == tables.UNTESTABLE
-    none = judge_study(made, plan, played_top)
-    assert set(none["verdict"]) == {tables.UNTESTABLE}
+    assert set(judge_study(made, plan, played_top)["verdict"]) == {tables.UNTESTABLE}
 
 
 def trace(learner, kind, seed, finals, stream="linear", **columns):
     """A run of 100 rounds whose time-averaged NDCG@10 is `finals[0]` after half of them, and
     `finals[1]` at the end.
     """
-    rows = {
-        "experiment": "e",
-        "stream": stream,
-        "learner": learner,
-        "kind": kind,
-        "seed": seed,
-        "failed_in": 0,
-    }
-    rows |= {
-        "setting": "1",
-        "tuning_seed": False,
-        "own_measure": "ndcg@10",
-        "round": [10, 50, 60, 100],
-    }
+    rows = {"experiment": "e", "stream": stream, "learner": learner, "kind": kind, "seed": seed}
+    rows |= TRACE | {"own_measure": "ndcg@10", "round": [10, 50, 60, 100]}
     rows |= {"ndcg@10": [0.0, finals[0], 0.0, finals[1]], "updates": [10, 30, 30, 35]}
     rows |= dict.fromkeys(("ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"), 0.5)
     return pd.DataFrame(rows | columns)
@@ -490,60 +386,35 @@ def test_the_floor_is_of_both_distributions():
     ]
     parts, best = [], []
     for stream, distribution, seed, regret in runs:
-        about = {
-            "judge": "ndcg-squared",
-            "distribution": distribution,
-            "surrogate_loss": 7.0 + regret,
-            "bound": np.nan,
-        }
+        about = {"judge": "ndcg-squared", "distribution": distribution, "bound": np.nan}
+        about["surrogate_loss"] = 7.0 + regret
         parts.append(trace("kl", "rtop", seed, (0.5, 0.5), stream, **about))
-        key = {
-            "experiment": "e",
-            "stream": stream,
-            "judge": "ndcg-squared",
-            "seed": seed,
-            "round": 100,
-        }
-        best.append(key | {"best": 7.0, "gap": 0.0, "norm": 1.0, "at_zero": 9.0})
+        key = {"experiment": "e", "stream": stream, "seed": seed, "round": 100}
+        best.append(best_fixed(key | {"judge": "ndcg-squared"}, 7.0))
     frame = online.floor_share(contextual_of(*parts, comparators=pd.DataFrame(best)))
     # seed 1 lacks the second
     assert values_of(frame) == {("kl", 0): pytest.approx(0.003 / impossible_floor())}
-    assert list(frame["stream"]) == ["a, b"] and impossible_floor() == pytest.approx(
-        0.00244, abs=1e-5
-    )
+    assert list(frame["stream"]) == ["a, b"]
+    assert impossible_floor() == pytest.approx(0.00244, abs=1e-5)
     other = [part.assign(judge="kl") for part in parts]
     assert online.floor_share(contextual_of(*other, comparators=pd.DataFrame(best))).empty
 
 
-ADS = {
-    "study": "s",
-    "logs": {"digits": {"dataset": "digits"}},
-    "learners": {
-        "logistic": {"kind": "logistic"},
-        "ranker": {"kind": "auc-ranker"},
-        "uniform": {"kind": "uniform"},
-    },
-    "experiments": {
-        name: {
-            "kind": "ads",
-            "logs": ["digits"],
-            "learners": ["logistic", "ranker", "uniform"],
-            "seeds": 12,
-            **more,
-        }
-        for name, more in {
-            "unlike": {"select": 0.5, "epsilons": [0.0, 0.2]},
-            "plain": {"epsilons": [0.0, 0.2]},
-            "under": {"undersample": 2, "epsilons": [0.0, 0.2], "tuning": "paper"},
-        }.items()
-    },
-}
-CTR = {
-    "quantity": "ctr",
-    "where": {"kind": "ads"},
-    "learner": {"kind": "auc-ranker"},
-    "against": {"kind": "logistic"},
-}
+ADS = yaml.safe_load("""
+study: s
+logs: {digits: {dataset: digits}}
+learners: {logistic: {kind: logistic}, ranker: {kind: auc-ranker}, uniform: {kind: uniform}}
+experiments:
+  unlike: {kind: ads, logs: [digits], select: 0.5}
+  plain: {kind: ads, logs: [digits]}
+  under: {kind: ads, logs: [digits], undersample: 2, tuning: paper}
+""")
+for experiment in ADS["experiments"].values():
+    experiment |= {"learners": [*ADS["learners"]], "seeds": 12, "epsilons": [0.0, 0.2]}
+CTR = yaml.safe_load(
+    """{quantity: ctr, where: {kind: ads}, learner: {kind: auc-ranker},
+    against: {kind: logistic}}"""
+)
 WORTH = {"logistic": 0.4, "ranker": 0.5, "uniform": 0.1}
 
 
@@ -556,20 +427,9 @@ def logged():
             for epsilon in (0.0, 0.2):
                 true = WORTH[learner] * (1 - 0.5 * epsilon) * (1 + 0.01 * NOISE[seed])
                 true += 0.1 * (name == "under") + 0.7 * (name == "unlike")
-                policy = {
-                    "experiment": name,
-                    "stream": "digits",
-                    "learner": learner,
-                    "kind": learner,
-                    "seed": seed,
-                }
-                policy |= {
-                    "epsilon": epsilon,
-                    "lambda": 1.0,
-                    "fitted_on": "all",
-                    "chosen": True,
-                    "bound": "",
-                }
+                policy = {"experiment": name, "stream": "digits", "learner": learner, "seed": seed}
+                policy |= {"kind": learner, "epsilon": epsilon, "lambda": 1.0, "fitted_on": "all"}
+                policy |= {"chosen": True, "bound": ""}
                 ips = {"estimator": "ips", "bound": "t", "estimate": (1.1 + HARDLY[seed]) * true}
                 rows.append(policy | {"estimator": "true", "estimate": true, "lower": np.nan})
                 rows.append(policy | ips | {"lower": true + 0.01 * (-1 if seed else 1)})
@@ -579,20 +439,17 @@ def logged():
 
 
 def test_every_epsilon_is_a_cell_compared_at_the_same(logged):
-    found = claims.examine(
-        {"all": CLAIM | CTR, "one": CLAIM | CTR | {"epsilon": 0.2}}, planned(ADS), logged
-    )
-    assert [cell.learner for cell in found["all"].readings[0].cells] == [
-        "ranker, epsilon 0",
-        "ranker, epsilon 0.2",
-    ]
-    (cell,) = found["one"].readings[0].cells
+    ranks = {"all": CLAIM | CTR, "one": CLAIM | CTR | {"epsilon": 0.2}}
+    ranks["control"] = CLAIM | CTR | {"against": {"kind": "uniform"}}
+    cells_of = {
+        name: one.readings[0].cells
+        for name, one in claims.examine(ranks, planned(ADS), logged).items()
+    }
+    assert [one.learner for one in cells_of["all"]] == ["ranker, epsilon 0", "ranker, epsilon 0.2"]
+    (cell,) = cells_of["one"]
     np.testing.assert_allclose(cell.differences, 0.09 * (1 + 0.01 * NOISE[:12]))
-    control = claims.examine(
-        {"one": CLAIM | CTR | {"against": {"kind": "uniform"}}}, planned(ADS), logged
-    )
     # one that knows no epsilon is compared with each
-    assert len(control["one"].readings[0].cells) == 2
+    assert len(cells_of["control"]) == 2
 
 
 def test_the_fit_that_is_best_on_the_test_is_a_reading(logged):
@@ -615,36 +472,23 @@ def test_gains_are_in_percent(logged):
     assert table.loc["gain", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(25)]
 
 
+COVERED = {"policy": "deterministic", "rows": 2000, "side": "lower", "bound": "t"}
+COVERAGE = {key: CLAIM[key] for key in ("source", "statement", "family", "data")} | yaml.safe_load(
+    "{quantity: coverage, bound: t, against: 0.95, comparison: greater, margin: -0.02}"
+)
+
+
+def covered(repeats: int, **times) -> pd.DataFrame:
+    """How often bounds on two campaigns were right."""
+    counts = {"campaign": [*times], "covered": [*times.values()], "repeats": repeats}
+    return pd.DataFrame(COVERED | counts)
+
+
 def test_bounds_are_judged_on_the_study_of_bounds():
-    counted = {
-        "policy": "deterministic",
-        "rows": 2000,
-        "side": "lower",
-        "bound": "t",
-        "repeats": 1000,
-    }
-    rows = pd.DataFrame(
-        [counted | {"campaign": name, "covered": n} for name, n in (("bank", 990), ("hotel", 850))]
-    )
-    claim = {key: CLAIM[key] for key in ("source", "statement", "family", "data")}
-    claim |= {
-        "quantity": "coverage",
-        "bound": "t",
-        "against": 0.95,
-        "comparison": "greater",
-        "margin": -0.02,
-    }
-    made = {
-        name: claim | {"on": {"campaign": on}}
-        for name, on in (
-            ("good", "bank"),
-            ("bad", "hotel"),
-            ("both", ["bank", "hotel"]),
-            ("none", "shop"),
-        )
-    }
+    on = {"good": "bank", "bad": "hotel", "both": ["bank", "hotel"], "none": "shop"}
+    made = {name: COVERAGE | {"on": {"campaign": one}} for name, one in on.items()}
     plan = planned(ADS)
-    found = claims.examine(made, plan, {}, coverage=rows)
+    found = claims.examine(made, plan, {}, coverage=covered(1000, bank=990, hotel=850))
     table = claims_table(found, plan.study).set_index("id")
     assert table["verdict"].to_dict() == {
         "good": "holds",
@@ -656,10 +500,8 @@ def test_bounds_are_judged_on_the_study_of_bounds():
     assert table.loc["bad", "data"] == "hotel, deterministic, 2,000 rows"
     assert table.loc["none", "data"].endswith("missing here: no bound t on campaign shop")
     shown = cells_table(found).set_index(["claim", "stream"])
-    assert shown.loc[("good", "bank, deterministic, 2,000 rows"), ["from", "to"]].tolist() == [
-        pytest.approx(0.93),
-        math.inf,
-    ]
+    ends = shown.loc[("good", "bank, deterministic, 2,000 rows"), ["from", "to"]].tolist()
+    assert ends == [pytest.approx(0.93), math.inf]
     without = claims.examine({"good": made["good"]}, plan, {})
     assert without["good"].missing == "no study of bounds (coverage)"
 
@@ -670,100 +512,65 @@ def test_what_is_compared_with_a_number_is_shown_itself():
         level={"on": {"ids": "a"}, "against": 1000.0, "where": {"ids": "first"}},
     )
     assert table.loc["share", "verdict"] == "holds" and 0.39 < table.loc["share", "estimate"] < 0.42
-    made = {
-        "level": CLAIM
-        | {
-            "on": {"ids": "a"},
-            "against": 1000.0,
-            "comparison": "close",
-            "margin": {"relative": 0.1},
-        }
-    }
+    level = {"on": {"ids": "a"}, "against": 1000.0, "comparison": "close"}
+    made = {"level": CLAIM | level | {"margin": {"relative": 0.1}}}
     shown = cells(made, planned(GAMES), played(GAMES)).iloc[0]
     assert [shown["from"], shown["to"]] == [900, 1100] and shown["quantity"] == "regret"
 
 
 def test_each_horizon_is_a_cell_of_a_share():
-    made = {
-        "share": CLAIM
-        | {"quantity": "game_share", "on": {"ids": "a"}, "against": 1.0, "comparison": "less"}
-    }
-    found = claims.examine(made, planned(GAMES), played(GAMES))["share"].readings[0].cells
-    assert [cell.stream for cell in found] == ["a, T = 100", "a, T = 1,000", "a, T = 10,000"]
+    share = {"quantity": "game_share", "on": {"ids": "a"}, "against": 1.0, "comparison": "less"}
+    found = claims.examine({"share": CLAIM | share}, planned(GAMES), played(GAMES))["share"]
+    assert [cell.stream for cell in found.readings[0].cells] == [
+        *("a, T = 100", "a, T = 1,000", "a, T = 10,000")
+    ]
 
 
 def test_a_share_has_exact_tests():
-    counted = {
-        "policy": "deterministic",
-        "rows": 2000,
-        "side": "lower",
-        "bound": "t",
-        "repeats": 10,
-    }
-    rows = pd.DataFrame(
-        [counted | {"campaign": name, "covered": n} for name, n in (("bank", 10), ("hotel", 6))]
-    )
-    bound = {key: CLAIM[key] for key in ("source", "statement", "family", "data")}
-    bound |= {
-        "quantity": "coverage",
-        "bound": "t",
-        "against": 0.7,
-        "comparison": "greater",
-        "on": {"campaign": "bank"},
-    }
-    plan = planned(ADS)
-    reading = claims.examine({"one": bound}, plan, {}, coverage=rows)["one"].readings[0]
-    assert (reading.verdict.test, reading.verdict.estimate) == (
-        "anytime binomial",
-        pytest.approx(1.0),
-    )
-    assert reading.cells[0].within == pytest.approx((-0.7, 0.3)) and reading.verdict.inside == 10
-    assert reading.verdict.high == pytest.approx(1.0) and 0 < reading.verdict.low < 1
-    several = bound | {"against": 0.3, "over": "mean", "on": {}}
-    reading = claims.examine({"one": several}, plan, {}, coverage=rows)["one"].readings[0]
-    assert reading.verdict.test == "anytime t" and reading.verdict.estimate == pytest.approx(0.8)
+    rows, plan = covered(10, bank=10, hotel=6), planned(ADS)
+
+    def reading(**stated):
+        made = {"one": COVERAGE | {"margin": 0.0} | stated}
+        return claims.examine(made, plan, {}, coverage=rows)["one"].readings[0]
+
+    one = reading(against=0.7, on={"campaign": "bank"})
+    assert one.verdict.test == "anytime binomial"
+    assert one.verdict.estimate == one.verdict.high == pytest.approx(1.0)
+    assert one.cells[0].within == pytest.approx((-0.7, 0.3)) and one.verdict.inside == 10
+    assert 0 < one.verdict.low < 1
+    several = reading(against=0.3, over="mean").verdict
+    assert several.test == "anytime t" and several.estimate == pytest.approx(0.8)
 
 
 def test_a_learner_may_be_compared_with_itself_in_another_experiment(logged):
     under = {"quantity": "ctr", "where": {"kind": "ads", "undersample": 2, "tuning": "paper"}}
-    same = under | {
-        "other": {"undersample": None, "tuning": "held-out"},
-        "learner": {"kind": "auc-ranker"},
-    }
-    found = claims.examine({"one": CLAIM | same | {"epsilon": 0.0}}, planned(ADS), logged)
+    same = under | {"other": {"undersample": None, "tuning": "held-out"}, "epsilon": 0.0}
+    made = {"one": CLAIM | same | {"learner": {"kind": "auc-ranker"}}}
+    made["across"] = made["one"] | {"against": {"kind": "logistic"}}
+    found = claims.examine(made, planned(ADS), logged)
     (cell,) = found["one"].readings[0].cells
     assert cell.against == "ranker (plain)"  # not the one that has other features, too
     np.testing.assert_allclose(cell.differences, 0.1)
-    across = claims.examine(
-        {"one": CLAIM | same | {"against": {"kind": "logistic"}, "epsilon": 0.0}},
-        planned(ADS),
-        logged,
-    )
-    assert across["one"].readings[0].cells[0].against == "logistic (plain)"
+    assert found["across"].readings[0].cells[0].against == "logistic (plain)"
 
 
 @pytest.mark.parametrize(
     "stated, within",
     [
-        ({}, (-1, 1)),
-        ({"against": 0.9}, (-0.9, 0.1)),
-        ({"against": 0.9, "comparison": "slope"}, (0, 1)),
-        ({"margin": {"relative": -0.05}}, (-1, 1)),
-        ({"measure": "loss"}, None),
-        ({"measure": "loss", "against": 3.0}, None),
-        ({"measure": "ap", "comparison": "close", "margin": 0.1}, (-1, 1)),
-        ({"measure": "ranker_ndcg@10", "comparison": "close", "margin": 0.1}, (-1, 1)),
-        ({"quantity": "late_mistakes", "against": 2.0}, None),
+        ("{}", (-1, 1)),
+        ("{against: 0.9}", (-0.9, 0.1)),
+        ("{against: 0.9, comparison: slope}", (0, 1)),
+        ("{margin: {relative: -0.05}}", (-1, 1)),
+        ("{measure: loss}", None),
+        ("{measure: loss, against: 3.0}", None),
+        ("{measure: ranker_ndcg@10, comparison: close, margin: 0.1}", (-1, 1)),
+        ("{quantity: late_mistakes, against: 2.0, measure: null}", None),
     ],
 )
 def test_the_range_of_differences_is_known_of_measures_up_to_1(contextual, stated, within):
     frame, details = contextual["e"]
     contextual["e"] = (frame.assign(updates=0.0, own_measure="ndcg@10"), details)
-    made = {"one": CLAIM | FINAL | LINEAR | stated}
-    made["one"] = {
-        key: value
-        for key, value in made["one"].items()
-        if key != "measure" or "quantity" not in stated
-    }
+    made = CLAIM | FINAL | LINEAR | yaml.safe_load(stated)
+    made = {"one": {key: value for key, value in made.items() if value is not None}}
     (cell, *_) = claims.examine(made, planned(STREAMS), contextual)["one"].readings[0].cells
     assert cell.within == (within and pytest.approx(within)) and not cell.share

@@ -6,10 +6,12 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from toys import command, play, settle
 
 from scant import cli, jobs
@@ -21,52 +23,45 @@ from scant.page import generated
 from scant.present import making
 from scant.study import settled
 
-SIMULATED = {
-    "generator": "linear", "settings": {"queries": 20, "documents": 6, "features": 4},
-    "documents": "shuffled",
-}  # fmt: skip
-CAMPAIGN = {
-    "campaign": "hotel", "settings": {"dimensions": 3, "informative": 2}, "train_rows": 400,
-    "test_rows": 300,
-}  # fmt: skip
-EXPERIMENT = {
-    "streams": ["sim"],
-    "learners": ["slam"],
-    "seeds": 2,
-    "tuning": "paper",
-    "tuning_seeds": 0,
-    "rounds": 40,
-}
-TOP = {"kind": "top", "learners": ["ranksvm"], "figures": ["figure-top-regret"], "regret": True}
+CONFIG = yaml.safe_load("""
+study: s
+claims: null
+streams:
+  sim:
+    {generator: linear, settings: {queries: 20, documents: 6, features: 4}, documents: shuffled}
+  foe: {generator: adversary, settings: {ratio: 9}}
+games: {flip: {stream: flip, settings: {items: 6, relevant: 2}, loss: dcg}}
+logs:
+  hotel:
+    {campaign: hotel, settings: {dimensions: 3, informative: 2}, train_rows: 400, test_rows: 300}
+learners:
+  slam: {kind: slam, rates: [0.1, theory]}
+  listnet: {kind: listnet, rates: [0.1, 1.0]}
+  ranksvm: {kind: rtop, surrogate: ranksvm}
+  ftpl: {kind: ftpl}
+  uniform: {kind: uniform}
+experiments:
+  all: &all
+    {streams: [sim], learners: [slam, listnet], seeds: 2, tuning: paper, tuning_seeds: 0,
+     rounds: 40}
+  top:
+    {<<: *all, kind: top, learners: [ranksvm], figures: [figure-top-regret], regret: true}
+  lower: {<<: *all, learners: [slam], streams: [foe]}
+  games: {kind: fixed-items, games: [flip], learners: [ftpl], seeds: 2, rounds: 60}
+  ads: {kind: ads, logs: [hotel], learners: [uniform], seeds: 1, users: 1000}
+""")
+EXPERIMENT = CONFIG["experiments"]["all"] | {"learners": ["slam"]}
+EXPERIMENT = yaml.safe_load(
+    """{streams: [sim], learners: [slam], seeds: 2, tuning: paper, tuning_seeds: 0,
+    rounds: 40}"""
+)
 PLACE = ("all", "sim", "slam")
 RUN = command("run", *PLACE, "seed-0-1", output="run.parquet")
 
 
 def config(**changes):
     """A study file of each kind of place."""
-    return {
-        "study": "s",
-        "claims": None,
-        "streams": {"sim": SIMULATED, "foe": {"generator": "adversary", "settings": {"ratio": 9}}},
-        "games": {"flip": {"stream": "flip", "settings": {"items": 6, "relevant": 2},
-                           "loss": "dcg"}},
-        "logs": {"hotel": CAMPAIGN},
-        "learners": {
-            "slam": {"kind": "slam", "rates": [0.1, "theory"]},
-            "listnet": {"kind": "listnet", "rates": [0.1, 1.0]},
-            "ranksvm": {"kind": "rtop", "surrogate": "ranksvm"}, "ftpl": {"kind": "ftpl"},
-            "uniform": {"kind": "uniform"},
-        },
-        "experiments": {
-            "all": EXPERIMENT | {"learners": ["slam", "listnet"]},
-            "top": EXPERIMENT | TOP,
-            "lower": EXPERIMENT | {"streams": ["foe"]},
-            "games": {"kind": "fixed-items", "games": ["flip"], "learners": ["ftpl"], "seeds": 2,
-                      "rounds": 60},
-            "ads": {"kind": "ads", "logs": ["hotel"], "learners": ["uniform"], "seeds": 1,
-                    "users": 1000},
-        },
-    } | changes  # fmt: skip
+    return CONFIG | changes
 
 
 @pytest.fixture
@@ -85,15 +80,8 @@ def drawn(study):
 
 def alone(learner):
     """A study file of one experiment, of the learner `mine` alone."""
-    return config(
-        learners={"mine": learner}, experiments={"all": EXPERIMENT | {"learners": ["mine"]}}
-    )
-
-
-def scant(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "scant", *arguments], capture_output=True, text=True, check=False
-    )
+    experiments = {"all": EXPERIMENT | {"learners": ["mine"]}}
+    return config(learners={"mine": learner}, experiments=experiments)
 
 
 def test_a_job_says_what_it_made(study, monkeypatch, capsys):
@@ -111,25 +99,48 @@ def test_a_job_says_what_it_made(study, monkeypatch, capsys):
 
 def test_several_seeds_are_drawn_with_the_bytes_of_each_alone(drawn):
     settle(config(experiments={"all": EXPERIMENT | {"batch": 1}}))
+    folder = Path("results/s/streams/sim")
     for seed in range(2):
         assert main(command("simulate", "sim", str(seed))) == 0
-        both, one = (
-            Path(f"results/s/streams/sim/{seeds}/seed-{seed}.arrow") for seeds in ("0-1", seed)
-        )
+        both, one = (folder / seeds / f"seed-{seed}.arrow" for seeds in ("0-1", str(seed)))
         assert one.read_bytes() == both.read_bytes()
 
 
 def test_a_run_file_says_which_code_made_it_and_differs_in_nothing_else(drawn):
     assert main(RUN) == 0
     first = pq.read_table("run.parquet")
-    assert metadata_of(first.schema)["code"] == drawn.code["all"]["slam"]
+    metadata = metadata_of(first.schema)
+    assert metadata["code"] == drawn.code["all"]["slam"]
     code = drawn.code | {"all": {"slam": "0123456789ab"}}
     settled.save("other.json", settled.content(drawn.given, drawn.plan, {}) | {"code": code})
     assert main(command("run", *PLACE, "seed-0-1", output="run.parquet", study="other.json")) == 0
-    assert pq.read_table("run.parquet").to_pandas().equals(first.to_pandas())
-    assert metadata_of(pq.read_schema("run.parquet")) == metadata_of(first.schema) | {
-        "code": "0123456789ab"
-    }
+    again = pq.read_table("run.parquet")
+    assert again.to_pandas().equals(first.to_pandas())
+    assert metadata_of(again.schema) == metadata | {"code": "0123456789ab"}
+
+
+FAULTY = """
+import numpy as np
+
+class Faulty:
+    def __init__(self, features, rate, random):
+        self.weights, self.rounds = np.zeros(features), 0
+
+    def rank(self, features):
+        self.rounds += 1
+        self.fail("rank")
+        return np.arange(len(features))
+
+    def learn(self, features, grades, ranking):
+        self.fail("learn")
+        return True
+
+    def fail(self, where):
+        if self.rounds == 3 and where == WHERE:
+            raise KeyError("oh")
+        if self.rounds == 3 and WHERE == "weights":
+            self.weights[0] = np.nan
+"""
 
 
 @pytest.mark.parametrize("where", ["rank", "learn", "weights"])
@@ -137,16 +148,7 @@ def test_a_learner_of_ones_own_that_fails_is_named(tmp_path, monkeypatch, capsys
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     name = f"faulty_{where}"
-    Path(f"{name}.py").write_text(
-        "import numpy as np\nclass Faulty:\n"
-        "    def __init__(self, features, rate, random):\n        self.weights, self.rounds = "
-        "np.zeros(features), 0\n    def rank(self, features):\n        self.rounds += 1\n"
-        f"        if '{where}' == 'rank' and self.rounds == 3: raise KeyError('oh')\n"
-        "        return np.arange(len(features))\n    def learn(self, features, grades, ranking):\n"
-        f"        if '{where}' == 'learn' and self.rounds == 3: raise KeyError('oh')\n"
-        f"        if '{where}' == 'weights' and self.rounds == 3: self.weights[0] = np.nan\n"
-        "        return True\n"
-    )
+    Path(f"{name}.py").write_text(FAULTY + f"\nWHERE = {where!r}\n")
     settle(alone({"kind": f"{name}:Faulty", "rates": [0.1]}))
     assert main(command("simulate", "sim", "0-1")) == 0
     done = main(command("run", "all", "sim", "mine", "seed-0-1", output="run.parquet"))
@@ -159,14 +161,9 @@ def test_a_learner_of_ones_own_that_fails_is_named(tmp_path, monkeypatch, capsys
         assert not Path("run.parquet").exists()
 
 
-OWN = {
-    "mine": {
-        "task": "ranking",
-        "parser": "letor",
-        "features": 2,
-        "parts": {"all": {"file": "my.txt"}},
-    }
-}
+OWN = yaml.safe_load(
+    "{mine: {task: ranking, parser: letor, features: 2, parts: {all: {file: my.txt}}}}"
+)
 
 
 def own_data(text):
@@ -174,10 +171,10 @@ def own_data(text):
     Path("my.txt").write_text(text)
     experiments = {"all": EXPERIMENT | {"streams": ["mine"]}}
     settle(config(datasets=OWN, streams={"mine": {"dataset": "mine"}}, experiments=experiments))
-    assert (
-        main(command("fetch", "mine@s", "all", output="results/data/original/mine@s/all.txt")) == 0
-    )
-    return command("convert", "mine@s", "all", output="results/data/tables/mine@s/all.parquet")
+    folder = "results/data"
+    fetched = command("fetch", "mine@s", "all", output=f"{folder}/original/mine@s/all.txt")
+    assert main(fetched) == 0
+    return command("convert", "mine@s", "all", output=f"{folder}/tables/mine@s/all.parquet")
 
 
 def test_from_a_file_of_ones_own_to_a_stream(study):
@@ -193,38 +190,22 @@ def test_a_defect_is_of_ones_own_file_not_of_its_copy(study, capsys):
     assert "scant: my.txt, line 2" in capsys.readouterr().err
 
 
-def imported(*words):
-    """The modules that a command imports, which is to succeed."""
-    code = "import sys; from scant.cli import main; print(main(sys.argv[1:]), *sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=True
-    )
-    code, *modules = done.stdout.split()
-    assert (code, done.stderr) == ("0", "")
-    return set(modules)
-
-
 # to import; numba has scipy load its package, but none of what is in it
-SLOW = {
-    "pandas",
-    "sklearn",
-    "seaborn",
-    "matplotlib",
-    "scipy.stats",
-    "scipy.linalg",
-    "jsonschema",
-    "pooch",
-}
-
-
-def families_of(modules):
-    return {module for module in modules if module.endswith(".family")}
+SLOW = yaml.safe_load(
+    """[pandas, sklearn, seaborn, matplotlib, scipy.stats, scipy.linalg, scipy.special, jsonschema,
+    pooch, pyarrow.dataset]"""
+)
 
 
 def test_a_run_needs_none_of_the_packages_that_are_slow_to_import(drawn):
-    modules = imported(*RUN)
-    assert {*SLOW, "scipy.special", "pyarrow.dataset"}.isdisjoint(modules) and "numba" in modules
-    assert families_of(modules) == {"scant.rankers.family"}  # nor what other families declare
+    code = "import sys; from scant.cli import main; print(main(sys.argv[1:]), *sys.modules)"
+    words = [sys.executable, "-c", code, *RUN]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    code, *modules = done.stdout.split()
+    assert (code, done.stderr) == ("0", "")
+    assert {*SLOW}.isdisjoint(modules) and "numba" in modules
+    # nor what other families declare
+    assert [one for one in modules if one.endswith(".family")] == ["scant.rankers.family"]
 
 
 def test_what_is_made_of_declarations_is_written_anew(tmp_path):
@@ -237,21 +218,15 @@ def test_from_settings_to_figures_and_tables(study, capsys):
     plan = study.plan
     play(plan)
     for job, targets in plan.shown_by.items():
-        folder, endings = (
-            ("figures", "svg png csv") if job.startswith("figures") else ("tables", "csv tex")
-        )
-        outputs = [
-            f"results/s/{folder}/{name}.{ending}" for name in targets for ending in endings.split()
-        ]
+        figures = job.startswith("figures")
+        folder, endings = ("figures", "svg png csv") if figures else ("tables", "csv tex")
+        names = product(targets, endings.split())
+        first, *others = (f"results/s/{folder}/{name}.{ending}" for name, ending in names)
         if job != "tables_theory":
-            assert main([*command("show", job, output=outputs[0]), *outputs[1:]]) == 0
+            assert main([*command("show", job, output=first), *others]) == 0
     made = {str(path.relative_to("results/s")) for path in Path("results/s").glob("[ft]*/*")}
-    assert {
-        "figures/figure-2.2.svg",
-        "figures/figure-top-regret.png",
-        "tables/ads.csv",
-        "tables/streams.tex",
-    } < made
+    some = ("figure-2.2.svg", "figure-top-regret.png")
+    assert {*(f"figures/{name}" for name in some), "tables/ads.csv", "tables/streams.tex"} < made
     assert len(made) == 3 * len(plan.figures) + 2 * (len(plan.tables) - len(plan.theory))
     assert capsys.readouterr() == ("", "")
 
@@ -265,23 +240,17 @@ def cut(path):
 
 STREAMS = Path("results/s/streams/sim/0-1")
 FETCH, OUT = ["fetch", "letter", "all", "--output", "out"], {"output": "out"}
-ERRORS = {  # what is done to the study with its stream, a command, and what it says then
-    "missing stream": (lambda: shutil.rmtree(STREAMS), RUN,
-                       "seed-0.arrow: there is no such stream"),
-    "cut stream": (lambda: cut(STREAMS / "seed-1.arrow"), RUN, "not a whole stream"),
-    "unknown data set": (None, ["fetch", "leter", *FETCH[2:]],
-                         "unknown data set 'leter': did you mean 'letter'"),
-    "unknown part": (None, [*FETCH[:2], "al", *FETCH[3:]], "did you mean 'all'"),
-    "no registry": (None, [*FETCH, "--registry", "none.yaml"], "none.yaml: there is no such file"),
-    "missing run": (None, command("show", "tables_perceptron", **OUT),
-                    "seed-0-1.parquet: there is no such run file"),
-    "no settled study": (None, command("coverage", study="none.json"),
-                         "none.json: is no settled study"),
-    "too few ids": (None, command("campaign", **OUT),
-                    "scant job campaign: missing a required argument: 'log'"),
-    "no job": (None, ["job", "simulat", *command("simulate", **OUT)[2:]],
-               "did you mean 'simulate'"),
-}  # fmt: skip
+ERRORS = [  # what is done to the study with its stream, a command, and what it says then
+    (lambda: shutil.rmtree(STREAMS), RUN, "seed-0.arrow: there is no such stream"),
+    (lambda: cut(STREAMS / "seed-1.arrow"), RUN, "not a whole stream"),
+    (None, ["fetch", "leter", *FETCH[2:]], "unknown data set 'leter': did you mean 'letter'"),
+    (None, [*FETCH[:2], "al", *FETCH[3:]], "did you mean 'all'"),
+    (None, [*FETCH, "--registry", "none.yaml"], "none.yaml: there is no such file"),
+    (None, command("show", "tables_perceptron", **OUT), "seed-0-1.parquet: there is no such run"),
+    (None, command("coverage", study="none.json"), "none.json: is no settled study"),
+    (None, command("campaign", **OUT), "scant job campaign: missing a required argument: 'log'"),
+    (None, ["job", "simulat", *command("simulate", **OUT)[2:]], "did you mean 'simulate'"),
+]
 
 
 def refused(words, message, capsys):
@@ -295,7 +264,7 @@ def refused(words, message, capsys):
     assert sorted(Path().rglob("*")) == before
 
 
-@pytest.mark.parametrize(("done", "words", "message"), ERRORS.values(), ids=ERRORS.keys())
+@pytest.mark.parametrize(("done", "words", "message"), ERRORS)
 def test_an_error_says_what_is_wrong_and_leaves_nothing(drawn, capsys, done, words, message):
     if done:
         done()
@@ -321,15 +290,11 @@ UNKNOWN = {
 
 def test_ids_that_a_study_has_not_are_named_with_the_nearest(study, capsys):
     rules = {
-        name: job
+        name: inspect.signature(job).parameters
         for name, job in vars(jobs).items()
-        if getattr(job, "__module__", "") == jobs.__name__
+        if getattr(job, "__module__", "") == jobs.__name__ and name[0] != "_"
     }
-    named = {
-        rule
-        for rule in rules
-        if rule[0] != "_" and len(inspect.signature(rules[rule]).parameters) > 2
-    }
+    named = {name for name, parameters in rules.items() if len(parameters) > 2}
     assert named - {"report"} == UNKNOWN.keys()  # the page's second argument is a file
     Path("my.txt").touch()
     streams = study.given["streams"] | {"mine": {"dataset": "mine"}}
@@ -337,22 +302,17 @@ def test_ids_that_a_study_has_not_are_named_with_the_nearest(study, capsys):
     settle(config(datasets=OWN, streams=streams, click_logs=visited, claims="config/claims"))
     for rule, (ids, nearest) in UNKNOWN.items():
         refused(command(rule, *ids, output="out"), f"did you mean {nearest!r}?", capsys)
-    for rule, ids in {
-        "make_stream": ["sim"],
-        "campaign": ["digits"],
-        "simulate": ["mine", "0"],
-    }.items():
+    others = {"make_stream": ["sim"], "campaign": ["digits"], "simulate": ["mine", "0"]}
+    for rule, ids in others.items():
         refused(command(rule, *ids, output="out"), "unknown", capsys)  # ids of another rule
 
 
-def test_an_error_ends_the_process_with_1(study):
-    done = scant(*RUN)
+def test_an_error_ends_the_process_with_1_and_where_it_came_from_is_shown_on_request(study):
+    command = [sys.executable, "-m", "scant", *RUN]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"scant: {STREAMS}/seed-0.arrow: there is no such stream")
     assert "Traceback" not in done.stderr
-
-
-def test_where_an_error_came_from_is_shown_on_request(study):
     with pytest.raises(DataError):
         main(["--traceback", *RUN])
 
@@ -373,14 +333,12 @@ def test_every_command_explains_itself(capsys):
     for name in commands:
         assert re.search(rf"^  {name} +[A-Z]", printed.out, re.MULTILINE)
         code, one = left([name, "--help"], capsys)
-        assert code == 0
-        assert one.out.startswith(f"usage: scant {name} ")
+        assert code == 0 and one.out.startswith(f"usage: scant {name} ")
         options = re.sub(r"\n {10,}", "  ", one.out.partition("options:")[2]).strip().splitlines()
         for line in options:
             assert re.search(r"[\w\]]  +\w", line), f"{line} has no help"
-    assert sorted(commands) == sorted(
-        re.findall(r"'(\w+)'", left(["no"], capsys)[1].err.partition("choose from")[2])
-    )
+    choices = left(["no"], capsys)[1].err.partition("choose from")[2]
+    assert sorted(commands) == sorted(re.findall(r"'(\w+)'", choices))
 
 
 @pytest.mark.parametrize(
@@ -402,16 +360,12 @@ def test_the_console_script_finds_a_learner_of_the_project(tmp_path):
     """`python -m scant` has the project's root on its path; the console script has not by
     itself.
     """
-    settle(
-        alone({"kind": "examples.my_learner:PairwiseLogistic", "rates": [0.1]}),
-        tmp_path / "settled.json",
-    )
+    learner = {"kind": "examples.my_learner:PairwiseLogistic", "rates": [0.1]}
+    settle(alone(learner), tmp_path / "settled.json")
     shutil.copytree("examples", tmp_path / "examples")
     script = str(Path(sys.executable).parent / "scant")
-    for words in (
-        command("simulate", "sim", "0-1"),
-        command("run", "all", "sim", "mine", "seed-0-1", output="run"),
-    ):
+    run = command("run", "all", "sim", "mine", "seed-0-1", output="run")
+    for words in (command("simulate", "sim", "0-1"), run):
         done = subprocess.run([script, *words], capture_output=True, text=True, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
     assert pq.read_table(tmp_path / "run")["updates"][-1].as_py() == 40
@@ -421,8 +375,5 @@ def test_a_locale_without_letters_shows_others_in_their_place(tmp_path):
     command = [sys.executable, "-m", "scant", "status", str(tmp_path / "ü")]
     environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (
-        done.returncode == 1
-        and "no job of this study has ended" in done.stderr
-        and done.stderr.isascii()
-    )
+    assert done.returncode == 1 and done.stderr.isascii()
+    assert "no job of this study has ended" in done.stderr

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -178,10 +179,11 @@ def test_a_link_whose_file_is_gone_says_so(tmp_path):
     "damage",
     [
         lambda data: data[: len(data) // 2],
+        lambda data: data[:-8] + bytes(8),
         lambda data: b"",
         lambda data: b"not compressed at all" * 9,
     ],
-    ids=["truncated", "empty", "foreign"],
+    ids=["truncated", "changed", "empty", "foreign"],
 )
 def test_damaged_compressed_files_are_refused(tmp_path, suffix, damage):
     source = put(tmp_path / f"data/toy/Fold1/test.txt{suffix}", damage(PACK[suffix](CONTENT)))
@@ -189,14 +191,6 @@ def test_damaged_compressed_files_are_refused(tmp_path, suffix, damage):
         fetch(dataset(), "test", "out/test.txt")
     assert source.name in str(caught.value)
     assert not (tmp_path / "out/test.txt").exists()
-
-
-def test_damage_inside_a_gzip_file_is_refused(tmp_path):
-    data = bytearray(gzip.compress(bytes(range(256)) * 99))
-    data[len(data) // 2] ^= 0xFF
-    put(tmp_path / "data/toy/Fold1/test.txt.gz", bytes(data))
-    with pytest.raises(DataError, match="corrupt or cut short"):
-        fetch(dataset(), "test", "out.txt")
 
 
 def test_files_are_known_by_their_git_blob(tmp_path):
@@ -230,29 +224,16 @@ def test_own_files_that_are_absent():
 def test_gated_sets_say_what_to_get_and_where_to_put_it(server):
     folder, url, requests = server
     put(folder / "test.txt")
-    with pytest.raises(SettingError) as caught:
-        fetch(
-            dataset(get="Ask the publisher for toy.rar", url=f"{url}/test.txt"), "test", "out.txt"
-        )
-    for text in (
-        "Ask the publisher for toy.rar",
-        "data/toy/Fold1/test.txt",
-        "SCANT_DATA",
-        "http://home",
-        "None.",
-    ):
-        assert text in str(caught.value)
+    gated = dataset(get="Ask the publisher", url=f"{url}/test.txt")
+    with pytest.raises(SettingError, match=r"Ask the publisher(.|\n)*data/toy/Fold1/test.txt"):
+        fetch(gated, "test", "out.txt")
     assert not requests
 
 
 def test_scikit_learn_brings_the_digits():
     content = "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8"
-    part = {
-        "file": "digits.csv",
-        "package": "sklearn/datasets/data/digits.csv.gz",
-        "sha256": content,
-    }
-    assert fetch(dataset(**part), "test", "out.csv")["bytes"] == 264712
+    digits = dataset(package="sklearn/datasets/data/digits.csv.gz", sha256=content)
+    assert fetch(digits, "test", "out.csv")["bytes"] == 264712
 
 
 @pytest.mark.parametrize(
@@ -431,23 +412,16 @@ OK = b"HTTP/1.1 200 OK\r\n"
 FOUND = b"HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n"
 WRONG_ANSWERS = {
     "nothing": (b"", "RemoteDisconnected"),
-    "SSH": (b"SSH-2.0-OpenSSH_9.2\r\n", "BadStatusLine: SSH-2.0-OpenSSH_9.2"),
-    "negative status": (b"HTTP/1.1 -1 no\r\n\r\n", "BadStatusLine"),
     "long status": (b"HTTP/1.1 200 " + b"a" * 70_000 + b"\r\n\r\n", "LineTooLong"),
     "garbage": (b"a" * 60_000 + b"\r\n", "BadStatusLine: a{20}"),
-    "headers": (
-        OK + b"".join(b"X-%d: 1\r\n" % i for i in range(150)) + b"\r\n",
-        "more than 100 headers",
-    ),
+    "headers": (OK + b"".join(b"X-%d: 1\r\n" % i for i in range(150)) + b"\r\n", "100 headers"),
     "colours": (b"HTTP/1.1 500 \x1b[31mred\r\n\r\n", r"500 Server Error: \?\[31mred"),
     "a part": (b"HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n\r\nabc", "answers with status 206"),
-    "no content": (b"HTTP/1.1 204 No Content\r\n\r\n", "answers with status 204"),
     "length in words": (OK + b"Content-Length: abc\r\n\r\nx", "'abc'"),
     "cut short": (OK + b"Content-Length: 10\r\n\r\nx", "IncompleteRead"),
     "chunks": (OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", "int.. with base 16"),
     "packed unasked": (OK + b"Content-Encoding: br\r\n\r\nx", "the server packs it by 'br'"),
     "to no address": (FOUND % b"https://[::1", "Invalid IPv6"),
-    "to no port": (FOUND % b"http://127.0.0.1:abc/", "Port could not be cast"),
     "to no host": (FOUND % b"http://a..b/", "Failed to parse|label"),
     "to bytes": (FOUND % b"http://\xff\xfe/", "codec can't decode"),
     "to nowhere": (FOUND % b"", "answers with status 302"),
@@ -458,11 +432,7 @@ WRONG_ANSWERS = {
 
 @pytest.mark.parametrize(
     ("place", "fault"),
-    [
-        *(("url", fault) for fault in WRONG_ANSWERS),
-        ("mirror", "cut short"),
-        ("archive", "cut short"),
-    ],
+    [*product(["url"], WRONG_ANSWERS), ("mirror", "cut short"), ("archive", "cut short")],
 )
 def test_what_a_server_does_wrong_is_said_in_a_line(tmp_path, answering, at_once, place, fault):
     answer, reason = WRONG_ANSWERS[fault]
@@ -477,19 +447,11 @@ def test_what_a_server_does_wrong_is_said_in_a_line(tmp_path, answering, at_once
     assert {path.name for path in (tmp_path / "out").iterdir()} <= {".toy.lock"}
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["https://[::1", "http://", "http://127.0.0.1:abc", "http://a\nb/", "https://127.0.0.1:0"],
-)
-@pytest.mark.parametrize("place", ["mirror", "url"])
-def test_what_is_no_address(place, url):
-    with pytest.raises(SettingError, match="is no address"):
-        fetch(
-            dataset(url=url if place == "url" else None),
-            "test",
-            "out.txt",
-            url if place == "mirror" else None,
-        )
+@pytest.mark.parametrize("url", ["https://[::1", "http://", "http://127.0.0.1:abc", "http://a\nb/"])
+def test_what_is_no_address(url):
+    for given, mirror in ((url, None), (None, url)):
+        with pytest.raises(SettingError, match="is no address"):
+            fetch(dataset(url=given), "test", "out.txt", mirror)
 
 
 @pytest.fixture
@@ -536,9 +498,7 @@ def test_https_does_not_lead_to_plain_http_without_a_checksum(web, place):
             return dataset(Archive("https://a/b", checksum, "toy/"), sha256=None, **settings)
         return dataset(url="https://a/b", sha256=checksum, **settings)
 
-    with pytest.raises(
-        SettingError, match="toy: https://a/b leads to http://c/d, which is plain http"
-    ):
+    with pytest.raises(SettingError, match="toy: https://a/b leads to http://c/d, which is plain"):
         fetch(led(None), "test", "out/test.txt")
     assert not read.get("https://e/f")
     for wanted in (led(None, plain_http=True), led(digest)):
@@ -553,13 +513,16 @@ def test_the_page_of_a_redirect_is_not_read(web):
     assert not read.get("https://a/b")
 
 
-def test_a_download_that_says_that_it_is_too_large_is_not_begun(web, monkeypatch):
+@pytest.mark.parametrize("headers", [{"Content-Length": str(len(CONTENT))}, {}])
+def test_a_download_has_a_limit_and_is_not_begun_where_it_says_that_it_is_too_large(
+    web, tmp_path, monkeypatch, headers
+):
     answers, read = web
-    answers["https://a/b"] = 200, {"Content-Length": str(len(CONTENT))}, CONTENT
+    answers["https://a/b"] = 200, headers, CONTENT
     monkeypatch.setattr(module, "LIMIT", len(CONTENT) - 1)
     with pytest.raises(DataError, match="the download has more than"):
-        fetch(dataset(url="https://a/b"), "test", "out.txt")
-    assert not read
+        fetch(dataset(url="https://a/b"), "test", "out/test.txt")
+    assert bool(read) == (not headers) and not list((tmp_path / "out").iterdir())
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "compress"])
@@ -578,34 +541,22 @@ def test_what_is_packed_on_its_way_and_cut_short_is_refused(web):
 
 
 @pytest.mark.parametrize(
-    "start",
-    ["<!DOCTYPE html>", "\ufeff\n <HTML lang=de>", "<html>", "<?xml version='1.0'?><Error>"],
+    "start", ["<!DOCTYPE html>", "\ufeff\n <HTML lang=de>", "<?xml version='1.0'?><Error>"]
 )
 def test_a_web_page_is_no_data(web, at_once, start, tmp_path):
     web[0]["https://a/b.gz"] = 200, {}, start.encode() + b"<p>Sign in"
     for wanted in (dataset(url="https://a/b.gz", sha256=None), dataset(url="https://a/b.gz")):
-        with pytest.raises(
-            DataError,
-            match=(
-                r"https://a/b\.gz: it is a web page, as a server "
-                r"sends "
-                r"it in place of the"
-            ),
-        ):
+        with pytest.raises(DataError, match=r"https://a/b\.gz: it is a web page, as a server"):
             fetch(wanted, "test", "out/test.txt")
     assert not list((tmp_path / "out").iterdir())
 
 
 def test_a_wrong_archive_is_kept_aside(server, tmp_path):
     toy = serve(server, zipped([("toy/Fold1/test.txt", CONTENT)]), "0" * 64)
-    with pytest.raises(
-        DataError, match=f"expected SHA-256 {'0' * 64}, found .*toy-.*archive.rejected"
-    ):
+    with pytest.raises(DataError, match=f"expected SHA-256 {'0' * 64}, found .*archive.rejected"):
         fetch(toy, "test", "out/test.txt")
-    assert (
-        list((tmp_path / "out").glob("toy-*.archive.rejected"))
-        and not (tmp_path / "out/test.txt").exists()
-    )
+    left = [path.suffix for path in (tmp_path / "out").iterdir()]
+    assert ".rejected" in left and ".txt" not in left
 
 
 def link(name):
@@ -620,32 +571,26 @@ def zip_link(name):
     return info
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (tarred([(link("toy/Fold1/test.txt"), b"")]), "not a regular file"),
-        (zipped([(zip_link("toy/Fold1/test.txt"), b"/etc/passwd")]), "not a regular file"),
-        (zipped([("toy/other.txt", CONTENT)]), "has no toy/Fold1/test.txt"),
-        (zipped([("toy/Fold1/test.txt", CONTENT)])[:100], "neither a zip nor a tar archive"),
-        (
-            b"<html>this page has moved</html>",
-            "it is a web page, as a server sends it in place of the file",
-        ),
-        (tarred([("toy/Fold1/test.txt", bytes(range(256)) * 999)])[:300], "cut short"),
-    ],
-    ids=["tar link", "zip link", "other members", "truncated zip", "page", "truncated tar"],
-)
+HELD = bytes(range(256)) * 999
+BAD_ARCHIVES = {
+    "tar link": (tarred([(link("toy/Fold1/test.txt"), b"")]), "not a regular file"),
+    "zip link": (zipped([(zip_link("toy/Fold1/test.txt"), b"/etc")]), "not a regular file"),
+    "other members": (zipped([("toy/other.txt", CONTENT)]), "has no toy/Fold1/test.txt"),
+    "cut zip": (zipped([("toy/Fold1/test.txt", CONTENT)])[:100], "neither a zip nor a tar"),
+    "page": (b"<html>this page has moved</html>", "it is a web page"),
+    "cut tar": (tarred([("toy/Fold1/test.txt", HELD)])[:300], "cut short"),
+    "changed": (
+        zipped([("toy/Fold1/test.txt", HELD)]).replace(b"\xff", b"\0"),
+        "corrupt or cut short",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "reason"), BAD_ARCHIVES.values(), ids=BAD_ARCHIVES)
 def test_archives_that_cannot_be_used(server, tmp_path, content, reason):
     with pytest.raises(DataError, match=reason):
         fetch(serve(server, content), "test", "out/test.txt")
     assert not (tmp_path / "out/test.txt").exists()
-
-
-def test_damage_inside_an_archive(server):
-    data = bytearray(zipped([("toy/Fold1/test.txt", bytes(range(256)) * 99)]))
-    data[len(data) // 3] ^= 0xFF
-    with pytest.raises(DataError, match="corrupt or cut short"):
-        fetch(serve(server, bytes(data)), "test", "out/test.txt")
 
 
 def test_content_has_a_limit(tmp_path, monkeypatch):
@@ -670,11 +615,6 @@ def member(name="toy/Fold1/test.txt", **fields):
     return info
 
 
-def header(name="toy/Fold1/test.txt", **fields) -> bytes:
-    """The header of a tar's member alone, whatever it says of a size."""
-    return gzip.compress(member(name, **fields).tobuf(tarfile.GNU_FORMAT))
-
-
 def zipped_by(method) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", method) as archive:
@@ -682,52 +622,29 @@ def zipped_by(method) -> bytes:
     return file.getvalue()
 
 
-PAX = tarfile.TarInfo("pax")
-PAX.type, PAX.size = tarfile.XHDTYPE, 20 << 20
+def header(name="toy/Fold1/test.txt", **fields) -> bytes:
+    """The header of a tar's member alone, whatever it says of a size."""
+    return gzip.compress(member(name, **fields).tobuf(tarfile.GNU_FORMAT))
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (
-            zipped([("toy/Fold1/test.txt", bytes(1 << 20))]),
-            "decompresses to more than 100,000 bytes",
-        ),
-        (
-            tarred([("other", bytes(1 << 20)), ("toy/Fold1/test.txt", b"")]),
-            "holds more than 100,000 bytes",
-        ),
-        (header(size=1 << 40), "holds more than 100,000 bytes"),
-        (header(size=-1024), "holds more than 100,000 bytes|corrupt"),
-        (zipped([(f"{i}", b"") for i in range(60)]), "more than 50 members"),
-        (tarred([(f"{i}", b"") for i in range(60)]), "more than 50 members"),
-        (gzip.compress(PAX.tobuf() + bytes(20 << 20)), "a header of more than 16,777,216 bytes"),
-        (zipped_by(zipfile.ZIP_BZIP2), "compression method 12; deflate is read"),
-        (zipped_by(zipfile.ZIP_LZMA), "compression method 14; deflate is read"),
-        (tarred([(member(type=tarfile.LNKTYPE, linkname="toy/a"), b"")]), "not a regular file"),
-        (
-            tarred([(member(type=tarfile.CHRTYPE, devmajor=1, devminor=5), b"")]),
-            "not a regular file",
-        ),
-        (tarred([(member(type=tarfile.FIFOTYPE), b"")]), "not a regular file"),
-        (tarred([(member(type=tarfile.DIRTYPE), b"")]), "not a regular file"),
-    ],
-    ids=[
-        "zip bomb",
-        "tar bomb",
-        "huge size",
-        "negative size",
-        "zip members",
-        "tar members",
-        "huge header",
-        "bzip2 in zip",
-        "lzma in zip",
-        "hard link",
-        "device",
-        "pipe",
-        "folder",
-    ],
-)
+PAX = member("pax", type=tarfile.XHDTYPE, size=20 << 20)
+HARD_LINK = member(type=tarfile.LNKTYPE, linkname="toy/a")
+DEVICE = member(type=tarfile.CHRTYPE, devmajor=1, devminor=5)
+MANY = [(f"{i}", b"") for i in range(60)]
+TOO_MUCH = {
+    "tar bomb": (tarred([("other", bytes(1 << 20)), ("toy/Fold1/test.txt", b"")]), "holds more"),
+    "huge size": (header(size=1 << 40), "holds more than 100,000 bytes"),
+    "negative size": (header(size=-1024), "holds more than 100,000 bytes|corrupt"),
+    "zip members": (zipped(MANY), "more than 50 members"),
+    "tar members": (tarred(MANY), "more than 50 members"),
+    "header": (gzip.compress(PAX.tobuf() + bytes(20 << 20)), "a header of more than 16,777,216"),
+    "bzip2 in zip": (zipped_by(zipfile.ZIP_BZIP2), "compression method 12; deflate is read"),
+    "hard link": (tarred([(HARD_LINK, b"")]), "not a regular file"),
+    "device": (tarred([(DEVICE, b"")]), "not a regular file"),
+}
+
+
+@pytest.mark.parametrize(("content", "reason"), TOO_MUCH.values(), ids=TOO_MUCH)
 def test_archives_that_ask_for_too_much(server, tmp_path, monkeypatch, content, reason):
     monkeypatch.setattr(module, "FREE", 100_000)
     monkeypatch.setattr(module, "RATIO", 10)
@@ -735,9 +652,7 @@ def test_archives_that_ask_for_too_much(server, tmp_path, monkeypatch, content, 
     with pytest.raises(DataError, match=reason):
         fetch(serve(server, content), "test", "out/test.txt")
     left = {path.name for path in (tmp_path / "out").iterdir()}
-    assert left <= {".toy.lock"} | {
-        name for name in left if name.startswith("toy-") and name.endswith(".archive")
-    }
+    assert all(name == ".toy.lock" or name.endswith(".archive") for name in left)
 
 
 def test_of_a_member_that_is_too_large_nothing_is_read(server, monkeypatch):
@@ -772,15 +687,6 @@ def test_compressed_files_that_ask_for_too_much(tmp_path, monkeypatch, suffix, l
 def test_what_compresses_well_is_read_if_it_is_small(tmp_path):
     put(tmp_path / "data/toy/Fold1/test.txt.gz", gzip.compress(bytes(1 << 22)))
     assert fetch(dataset(sha256=None), "test", "out.txt")["bytes"] == 1 << 22
-
-
-def test_a_download_has_a_limit(server, tmp_path, monkeypatch):
-    folder, url, _ = server
-    put(folder / "test.txt")
-    monkeypatch.setattr(module, "LIMIT", len(CONTENT) - 1)
-    with pytest.raises(DataError, match="the download has more than"):
-        fetch(dataset(url=f"{url}/test.txt"), "test", "out/test.txt")
-    assert not list((tmp_path / "out").iterdir())
 
 
 def test_a_download_that_is_packed_on_its_way_has_the_limits_of_what_is_packed(web, monkeypatch):

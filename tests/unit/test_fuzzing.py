@@ -14,6 +14,7 @@ import fuzz_targets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,16 +55,9 @@ def test_what_the_fuzzer_kept(name):
 # --- manifests that are JSON, but not of a study
 
 NAMES = st.text(max_size=5) | st.sampled_from(
-    (
-        "../other",
-        "../../precious.zip",
-        "/etc/hostname",
-        "tables/../../x",
-        ".",
-        "tables/old.csv",
-        "Snakefile",
-        "a\0",
-        "small",
+    yaml.safe_load(
+        r"""["../other", "../../precious.zip", "/etc/hostname", "tables/../../x", ".",
+        "tables/old.csv", "Snakefile", "a\0", "small"]"""
     )
 )
 JSON = st.recursive(
@@ -74,11 +68,12 @@ JSON = st.recursive(
 WHOLE = json.loads(SEEDS["manifest"][0])
 
 
-@given(
-    st.dictionaries(
-        st.sampled_from(list(WHOLE)), JSON | st.dictionaries(NAMES, st.just("0" * 64)), max_size=3
-    )
+FORGED = st.dictionaries(
+    st.sampled_from(list(WHOLE)), JSON | st.dictionaries(NAMES, st.just("0" * 64)), max_size=3
 )
+
+
+@given(FORGED)
 def test_forged_manifests(changes):
     fuzz_targets.fuzz_manifest(json.dumps(WHOLE | changes).encode())
 
@@ -127,48 +122,20 @@ def odd_parquet(draw, names):
     return sink.getvalue().to_pybytes()
 
 
-@given(
-    odd_parquet(
-        [
-            "action",
-            "reward",
-            "propensity",
-            "timestamp",
-            "position",
-            "propensity:a",
-            "policy:p",
-            "x",
-            "y",
-        ]
-    )
-)
-def test_logs_of_odd_columns(data):
-    fuzz_targets.fuzz_log(data)
+LOG = ["propensity", "timestamp", "policy:p", "x", "y"]
+ODD = {  # columns by what reads them
+    "log": [*LOG, "action", "reward", "position", "propensity:a"],
+    "visits": [*LOG, "action", "click", "propensity:a", "drop"],
+    "parquet": ["query", "grade", "label", "f1", "f2", "f3"],
+    "contexts": ["x", "city", "more"],
+    "apply": ["x", "city", "more"],
+    "parts": [*LOG, "action", "click", "drop"],
+}
 
 
-@given(
-    odd_parquet(
-        ["action", "click", "propensity", "timestamp", "propensity:a", "policy:p", "x", "y", "drop"]
-    )
-)
-def test_everyday_logs_of_odd_columns(data):
-    fuzz_targets.fuzz_visits(data)
-
-
-@given(odd_parquet(["query", "grade", "label", "f1", "f2", "f3"]))
-def test_tables_of_odd_columns(data):
-    fuzz_targets.fuzz_parquet(data)
-
-
-@given(odd_parquet(["x", "city", "more"]))
-def test_new_visits_of_odd_columns(data):
-    fuzz_targets.fuzz_contexts(data)
-    fuzz_targets.fuzz_apply(data)
-
-
-@given(
-    odd_parquet(["action", "click", "propensity", "timestamp", "policy:p", "x", "y", "drop"]),
-    st.integers(0, 3),
-)
-def test_parts_of_odd_columns(data, form):
-    fuzz_targets.fuzz_parts(bytes([form]) + data)
+@pytest.mark.parametrize("name", ODD)
+@given(data=st.data())
+def test_odd_columns(name, data):
+    content = data.draw(odd_parquet(ODD[name]))
+    form = bytes([data.draw(st.integers(0, 3))]) if name == "parts" else b""
+    getattr(fuzz_targets, f"fuzz_{name}")(form + content)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from regret import regret
 
 from scant.games import losses, streams
-from scant.games.play import Game, build, play
+from scant.games.play import Game, play
 from scant.measures import positions
 from scant.randomness import generator
 from scant.theory import game_bounds as bounds
@@ -233,25 +233,6 @@ def test_so_it_is_with_learners_of_few_items(stream, name):
         game = Game(streams.draw(stream, generator(0), 150, items=3), loss)
         traces = [play(game, SMALL[name], generator(seed, "noise")) for seed in range(8)]
         assert np.all(np.mean([regret(trace) for trace in traces], axis=0) <= traces[0].bound)
-
-
-def test_bounds_are_of_the_order_of_the_papers():
-    """t^(2/3) for blocks as T grows, and t^(1/2) with full information."""
-
-    def growth(learner, loss="dcg"):
-        ends = []
-        for rounds in (10_000, 640_000):
-            game = Game(np.tile(streams.draw("flip", generator(0), 50), (rounds // 50, 1)), loss)
-            ends.append(build(game, learner, generator(0)).bound(np.array([rounds]))[0])
-        return math.log(ends[1] / ends[0]) / math.log(64)
-
-    for learner, power in [
-        ("rtopkf", 2 / 3), ({"kind": "rtopkf", "k": 5}, 2 / 3), ("rtopkf-anytime", 2 / 3),
-        ("rtopkf-adaptive", 3 / 4),
-        ("ftpl", 1 / 2), ("fpl-gumbel", 1 / 2),
-    ]:  # fmt: skip
-        assert growth(learner) == pytest.approx(power, abs=0.02), learner
-    assert growth("online-rank", "sum-loss") == pytest.approx(1 / 2, abs=0.01)
 
 
 def test_where_no_bound_is_known_there_is_none():

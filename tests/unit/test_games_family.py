@@ -108,12 +108,7 @@ def worked_out(name, played, **options):
 
 @pytest.mark.parametrize(
     ("options", "t"),
-    [
-        ({}, 3000),
-        ({"round": 300}, 300),
-        ({"round": 299}, 100),
-        ({"round": 10}, 10),
-    ],
+    [({}, 3000), ({"round": 300}, 300), ({"round": 299}, 100), ({"round": 10}, 10)],
 )
 def test_regret_is_that_at_the_end_of_a_horizon_or_up_to_a_round(played, options, t):
     expected = {(game, learner, seed): regret(game, learner, seed, t)

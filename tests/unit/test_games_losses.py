@@ -94,75 +94,25 @@ def test_the_best_fixed_ranking_is_the_best_of_all(loss, items, seed):
     np.testing.assert_allclose(horizon, shown[kept - 1], rtol=1e-12, atol=1e-12)
 
 
-def test_the_best_ranking_for_average_precision_with_more_items():
-    random = np.random.default_rng(4)
-    game = Game((random.random((12, 6)) < random.random(6)).astype(int), "ap")
-    best = max(sum(measured(game, one, t) for t in range(12)) for one in permutations(range(6)))
-    assert game.best(np.array([12]))[0][0] == pytest.approx(best, rel=1e-12)
-    largest = Game(np.tile(np.arange(20) % 3 == 0, (2, 1)), "ap")
-    assert largest.best(np.array([2]))[0][0] == pytest.approx(2)
-
-
-def test_it_is_not_that_of_the_sums():
-    """AP is not linear: an item that is relevant alone comes before two that are so more often, but
-    together.
-    """
-    stream = np.array([[1, 0, 0]] * 3 + [[0, 1, 1]] * 4)
-    best, _, ranking = Game(stream, "ap").best(np.array([7]))
-    assert ranking[0] == 0
-    assert best[0] == pytest.approx(3 + 4 * (1 / 2 + 2 / 3) / 2)
-    assert Game(stream, "sum-loss").best(np.array([7]))[2].tolist() == [1, 2, 0]
-
-
-def test_rounds_in_which_nothing_is_relevant_or_everything():
-    stream = np.array([[0, 0, 0], [1, 1, 1], [0, 1, 0]])
-    for loss, expected in {
-        "ndcg": [0, 1, 1],
-        "ap": [0, 1, 1],
-        "auc-loss": [0, 0, 0],
-        "pairwise-loss": [0, 0, 0],
-    }.items():
-        best = Game(stream, loss).best(np.array([1, 2, 3]))
-        np.testing.assert_allclose(np.diff(best[1], prepend=0), expected, atol=1e-12)
-
-
 # --- bad input
 
 
 @pytest.mark.parametrize(
     ("loss", "stream", "message"),
     [
-        (
-            "precision@2",
-            [[0, 1], [1, 3]],
-            "precision@2 needs relevances that are 0 or 1 .*; item 2 has 3 in round 2",
-        ),
+        ("precision@2", [[0, 1], [1, 3]], "that are 0 or 1 .*; item 2 has 3 in round 2"),
         ("pairwise-loss", [[0, 2]], "pairwise-loss needs relevances that are 0 or 1"),
         ("auc-loss", [[0, 2]], "auc-loss needs .* 0 or 1 "),
         ("ap", [[0, 2]], "ap needs .* 0 or 1 "),
-        (
-            "dcg",
-            [[0.5, 1]],
-            "dcg needs relevances that are whole numbers from 0 .*; item 1 has 0.5 in round 1",
-        ),
+        ("dcg", [[0.5, 1]], "that are whole numbers from 0 .*; item 1 has 0.5 in round 1"),
         ("sum-loss", [[0, -1]], "whole numbers from 0 .*; item 2 has -1"),
         ("ndcg", [[54, 1]], "grades of at most 53"),
         ("position-loss", [[0, np.nan]], "finite numbers; item 2 has nan in round 1"),
-        ("dcg", [[0, np.inf]], "finite numbers"),
-        (
-            "spearman-loss",
-            [[1, 2], [0, 1]],
-            (
-                r"positions 1\.\.2 of the items, each once; round 2 "
-                r"has \[0, 1\]"
-            ),
-        ),
+        ("spearman-loss", [[1, 2], [0, 1]], r"each once; round 2 has \[0, 1\]"),
         ("dcg", [1, 2], "must be a matrix"),
-        ("dcg", np.zeros((0, 3)), "must be a matrix"),
         ("dcg", [["a"]], "must be a matrix"),
         ("dgc", [[1]], "did you mean 'dcg'"),
         ("dcg@0", [[1]], "'0' is no cut-off"),
-        ("dcg@x", [[1]], "'x' is no cut-off"),
         ("dcg@", [[1]], "'' is no cut-off"),
         ("precision", [[1]], "needs a cut-off"),
         ("ap@3", [[1]], "unknown loss"),

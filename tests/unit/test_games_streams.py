@@ -78,22 +78,14 @@ def test_switching_changes_what_is_true():
 
 def test_ties():
     stream = draw("ties", generator(0), 5, items=5)
-    assert stream.tolist() == [
-        [0, 0, 1, 1, 1],
-        [1, 1, 0, 0, 0],
-        [0, 0, 1, 1, 1],
-        [1, 1, 0, 0, 0],
-        [0, 0, 1, 1, 1],
-    ]
+    assert stream.tolist() == [*[[0, 0, 1, 1, 1], [1, 1, 0, 0, 0]] * 2, [0, 0, 1, 1, 1]]
 
 
 @pytest.mark.parametrize(("distribution", "chances"), [("first", FIRST), ("second", SECOND)])
 def test_indistinguishable(distribution, chances):
     stream = draw("indistinguishable", generator(3), ROUNDS, distribution=distribution)
-    for vector, chance in zip(VECTORS, chances, strict=True):
-        assert (stream == vector).all(axis=1).mean() == pytest.approx(
-            chance, abs=mean_error(chance)
-        )
+    shares = [(stream == vector).all(axis=1).mean() for vector in VECTORS]
+    assert np.all(np.abs(np.array(shares) - chances) <= [*map(mean_error, chances)])
 
 
 def test_either_is_one_of_the_two_for_the_whole_stream():
@@ -162,11 +154,9 @@ def test_the_good_items_are_not_told_by_their_index():
     [
         ("flipp", {}, "did you mean 'flip'"),
         ("flip", {"relevent": 3}, "did you mean 'relevant'"),
-        ("flip", {"random": 3}, "unknown setting of stream 'flip' 'random'"),
         ("flip", {"relevant": 21}, "relevant is 21; with 20 items it must be from 1 to 20"),
         ("flip", {"probability": 1.5}, "probability is 1.5"),
         ("graded", {"grades": 0}, "grades is 0"),
-        ("graded", {"probability": 2}, "probability is 2"),
         ("uniform", {"choices": 0}, "choices is 0"),
         ("k-choice", {"items": 3}, "choices is 5; with 3 items it must be from 1 to 3"),
         ("indistinguishable", {"distribution": "third"}, "unknown distribution"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import yaml
 
 from scant.errors import SettingError
 from scant.measures import ndcg
@@ -114,12 +115,12 @@ def test_queries_that_are_all_the_same_are_refused(packed):
 
 
 def test_without_lightgbm_a_study_is_refused_and_the_extra_is_named(monkeypatch):
-    study = {
-        "study": "mine",
-        "streams": {"linear": {"generator": "linear"}},
-        "learners": {"ceiling": {"kind": "held-out", "model": "linear"}},
-        "experiments": {"all": {"kind": "top", "streams": ["linear"], "learners": ["ceiling"]}},
-    }
+    study = yaml.safe_load("""
+        study: mine
+        streams: {linear: {generator: linear}}
+        learners: {ceiling: {kind: held-out, model: linear}}
+        experiments: {all: {kind: top, streams: [linear], learners: [ceiling]}}
+    """)
     monkeypatch.setattr(held_out, "find_spec", lambda name: None)
     studies.load(study)
     study["learners"]["ceiling"] = {"kind": "held-out"}

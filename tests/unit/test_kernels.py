@@ -104,10 +104,9 @@ def cascade(ranked, cut):
 def test_err_is_that_of_a_user_who_reads_until_satisfied(query, cut):
     scores, grades = query
     order = sort(scores)
-    assert pieces.err(grades[order], cut, GAINS) == pytest.approx(
-        cascade(grades[order], cut), rel=1e-12
-    )
-    assert measures.err(order, grades, cut) == pytest.approx(cascade(grades[order], cut), rel=1e-12)
+    expected = pytest.approx(cascade(grades[order], cut), rel=1e-12)
+    assert pieces.err(grades[order], cut, GAINS) == expected
+    assert measures.err(order, grades, cut) == expected
     assert pieces.precision(grades[order], cut) == sum(grades[order[:cut]] > 0)
 
 
@@ -144,19 +143,10 @@ def test_slam(query, weights, averaged, margin):
     labels = np.minimum(grades, 1) if kind == "ap" else grades
     cut = None if averaged else cut  # the kernel's callers average over whole lists only
     g, by_grade = np.full(len(grades), np.nan), margin == "grade-gap"
-    choice = pieces.Slam(
-        cut or len(grades), kind == "ap", 1.0 if by_grade else margin, by_grade, averaged
-    )
-    value = pieces.slam(
-        scores,
-        sort(scores),
-        labels,
-        choice,
-        TABLES,
-        np.full((6, GRADES + 1), np.nan),
-        np.empty(len(grades), np.uint32),
-        g,
-    )
+    margins = 1.0 if by_grade else margin, by_grade
+    choice = pieces.Slam(cut or len(grades), kind == "ap", *margins, averaged)
+    scratch = np.full((6, GRADES + 1), np.nan), np.empty(len(grades), np.uint32)
+    value = pieces.slam(scores, sort(scores), labels, choice, TABLES, *scratch, g)
     expected = surrogates.slam_weights(kind, scores, labels, cut)
     if averaged:
         expected = surrogates.average_within_grade(expected, labels)

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+import yaml
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from rows import gathered
 from scipy import stats
 
 import scant
@@ -20,7 +22,7 @@ from scant.files import write_parquet, write_text
 from scant.finished import leaderboard
 from scant.page import boards
 from scant.present import ranking
-from scant.study import settings
+from scant.study import settings as studies
 from scant.study.plan import Plan
 
 SEEDS = 6
@@ -67,14 +69,12 @@ def test_the_level_holds_for_all_pairs_together():
     # of six pairs
     for learner, p in (("just told apart", 0.99 * 0.05 / 6), ("just not", 1.01 * 0.05 / 6)):
         behind[learner] = spread + stats.t.isf(p / 2, SEEDS - 1) * stats.sem(spread)
+    seeds = np.arange(SEEDS)
     rows = [
-        ("a", learner, seed, seed - value)
-        for learner, values in behind.items()
-        for seed, value in enumerate(values)
+        pd.DataFrame({"stream": "a", "learner": name, "seed": seeds, "value": seeds - one})
+        for name, one in behind.items()
     ]
-    board = ranking.ranked(
-        pd.DataFrame(rows, columns=["stream", "learner", "seed", "value"]), "high"
-    )
+    board = ranking.ranked(gathered(*rows), "high")
     told_apart = {"best": False, "just told apart": True, "just not": False, "last": True}
     assert board.set_index("learner")["told_apart"].to_dict() == told_apart
 
@@ -83,21 +83,16 @@ def test_ranks_are_over_the_streams_that_all_learners_played():
     values = made_up(streams=("a", "b"), learners=("first", "second"))
     values = values[(values["stream"] == "a") | (values["learner"] == "second")]
     board = ranking.ranked(values, "high").set_index(["learner", "stream"])
-    assert board["rank"].to_dict() == {("first", "a"): 1, ("second", "a"): 2, ("second", "b"): 1}
-    assert board["mean_rank"].to_dict() == {
-        ("first", "a"): 1,
-        ("second", "a"): 2,
-        ("second", "b"): 2,
-    }
+    places = [("first", "a"), ("second", "a"), ("second", "b")]
+    assert board["rank"].to_dict() == dict(zip(places, (1, 2, 1), strict=True))
+    assert board["mean_rank"].to_dict() == dict(zip(places, (1, 2, 2), strict=True))
     assert board.loc[("second", "b"), "best"]  # nobody else played there
 
 
 def test_equal_learners_are_both_best_and_differences_without_spread_tell_nothing():
     values = made_up(streams=("a",), learners=("first",))
-    twin, behind = (
-        values.assign(learner="twin"),
-        values.assign(learner="behind", value=values["value"] - 1),
-    )
+    twin = values.assign(learner="twin")
+    behind = values.assign(learner="behind", value=values["value"] - 1)
     board = ranking.ranked(pd.concat([values, twin, behind]), "high").set_index("learner")
     assert board["best"].to_dict() == {"first": True, "twin": True, "behind": False}
     assert board["rank"].to_dict() == {"first": 1.5, "twin": 1.5, "behind": 3}
@@ -113,17 +108,19 @@ def test_runs_that_failed_are_left_out_of_pairs():
     assert not alone["told_apart"].any()  # one pair has no interval
 
 
+@settings(max_examples=15)
 @given(st.integers(0, 1000), st.floats(-5, 5), st.floats(0.1, 10))
 def test_a_change_of_scale_changes_no_mark_and_a_change_of_sign_swaps_the_sides(seed, shift, scale):
-    values = made_up().assign(
-        value=lambda rows: np.random.default_rng(seed).normal(rows["value"], 0.05)
-    )
-    marks = ["stream", "learner", "best", "told_apart", "rank", "mean_rank"]
-    high = ranking.ranked(values, "high")[marks]
-    assert high.equals(
-        ranking.ranked(values.assign(value=shift + scale * values["value"]), "high")[marks]
-    )
-    assert high.equals(ranking.ranked(values.assign(value=-values["value"]), "low")[marks])
+    values = made_up()
+    values["value"] += 0.05 * np.random.default_rng(seed).standard_normal(len(values))
+
+    def marks(one, better):
+        board = ranking.ranked(values.assign(value=one), better)
+        return board[["stream", "learner", "best", "told_apart", "rank", "mean_rank"]]
+
+    high = marks(values["value"], "high")
+    assert high.equals(marks(shift + scale * values["value"], "high"))
+    assert high.equals(marks(-values["value"], "low"))
     assert not (high["best"] & high["told_apart"]).any()
 
 
@@ -132,14 +129,9 @@ def test_what_is_ranked_by_has_a_better_side_in_one_quantity_of_a_family():
         kind: [quantity.better for quantity in family.quantities.values() if quantity.better]
         for kind, family in families.families().items()
     }
-    assert better.pop("generalisation") == []  # its learners minimise different losses
-    assert better == {
-        "perceptron": ["high"],
-        "top": ["high"],
-        "fixed-items": ["low"],
-        "ads": ["high"],
-        "rankings": ["high"],
-    }
+    high = {kind: ["high"] for kind in ("perceptron", "top", "ads", "rankings")}
+    # learners of generalisation minimise different losses
+    assert better == high | {"fixed-items": ["low"], "generalisation": []}
 
 
 # --- the command
@@ -150,40 +142,29 @@ def folder(tmp_path):
     """A study with an experiment on games, of which the regret is `value`, and one of a single
     seed.
     """
-    streams, learners = ["heads_1", "tails"], ["good", "bad", "b&w"]
-    alike = {
-        "kind": "fixed-items",
-        "games": streams,
-        "learners": learners,
-        "rounds": 9,
-        "batch": SEEDS,
-    }
-    study = {
-        "study": "s",
-        "games": {
-            name: {"stream": "flip", "settings": {"items": 3}, "loss": "dcg"} for name in streams
-        },
-        "learners": {name: {"kind": "ftpl"} for name in learners},
-        "experiments": {"games": alike | {"seeds": SEEDS}, "once": alike | {"seeds": 1}},
-    }
+    study = yaml.safe_load("""
+study: s
+games:
+  heads_1: &flip {stream: flip, settings: {items: 3}, loss: dcg}
+  tails: *flip
+learners: {good: {kind: ftpl}, bad: {kind: ftpl}, b&w: {kind: ftpl}}
+experiments:
+  games: &games
+    {kind: fixed-items, games: [heads_1, tails], learners: [good, bad, b&w], rounds: 9, batch: 6,
+     seeds: 6}
+  once: {<<: *games, seeds: 1}
+""")
     write_text(tmp_path / "study/study.json", json.dumps(study))
-    values = made_up(streams=streams, learners=learners)
-    for job in Plan(*settings.load(study, checked=True)).runs.values():
+    values = made_up([*study["games"]], [*study["learners"]])
+    played = {"horizon": 9, "round": 9, "best": 0.0, "best_at_horizon": 0.0, "worst": 1.0}
+    played |= {"explored": 0, "bound": 1.0, "kind": "ftpl", "k": 0}
+    about = {"kind": "fixed-items", "items": 3, "loss": "dcg", "gain": False}
+    for job in Plan(*studies.load(study, checked=True)).runs.values():
         rows = values[(values["stream"] == job.identity["stream"]) & values["seed"].isin(job.seeds)]
-        rows = rows.assign(
-            horizon=9, round=9, best=0.0, best_at_horizon=0.0, worst=1.0, explored=0, bound=1.0
-        )
-        table = pa.Table.from_pandas(
-            rows.assign(kind="ftpl", k=0).drop(columns="stream"), preserve_index=False
-        )
-        about = {
-            "kind": "fixed-items",
-            "items": 3,
-            "loss": "dcg",
-            "gain": False,
-            "game": job.settings["game"],
-        }
-        write_parquet(table, tmp_path / f"study/runs/{job.path}.parquet", about | job.identity)
+        rows = rows.drop(columns="stream").assign(**played)
+        metadata = about | {"game": job.settings["game"]} | job.identity
+        table = pa.Table.from_pandas(rows, preserve_index=False)
+        write_parquet(table, tmp_path / f"study/runs/{job.path}.parquet", metadata)
     return tmp_path / "study"
 
 
@@ -196,18 +177,11 @@ def test_the_command_prints_and_writes_what_the_frame_has(folder, tmp_path, caps
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["learner", "heads_1", "tails"] and len(lines) == 1 + 3 + 3
     assert [line.split()[0] for line in lines[1:4]] == list(dict.fromkeys(board["learner"]))
-    marked = sum(map("".join(lines[:4]).count, "*†"))
-    assert (
-        marked == (~board["told_apart"]).sum()
-        and "Bonferroni" in lines[-2]
-        and f"over {SEEDS} seeds" in lines[-2]
-    )
+    assert sum(map("".join(lines[:4]).count, "*†")) == (~board["told_apart"]).sum()
+    assert "Bonferroni" in lines[-2] and f"over {SEEDS} seeds" in lines[-2]
     assert main([*command, "--rows", "streams", "--rank", "--output", str(tex)]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:4]] == [
-        "heads_1",
-        "tails",
-        "mean",
-    ]
+    rows = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:4]]
+    assert rows == ["heads_1", "tails", "mean"]
     text = tex.read_text()
     assert text.count(r"\textbf{") == board["best"].sum() == 2
     assert text.count(r"$^\dagger$") == (~board["best"] & ~board["told_apart"]).sum()
@@ -215,33 +189,25 @@ def test_the_command_prints_and_writes_what_the_frame_has(folder, tmp_path, caps
     assert r"\caption{Regret, lower is better: means over 6 seeds with 95 \% t intervals" in text
     assert main([*command, "--stream", "tails"]) == 0
     assert "minus b&w" in capsys.readouterr().out.splitlines()[0]
-    assert (
-        main([*command, "--stream", "tail"]) == 1
-        and "did you mean 'tails'" in capsys.readouterr().err
-    )
+    assert main([*command, "--stream", "tail"]) == 1
+    assert "did you mean 'tails'" in capsys.readouterr().err
 
 
 def of_stream(*rows):
     """A frame of one stream, of (learner, mean, half the width of its interval, difference)."""
     frame = pd.DataFrame(rows, columns=["learner", "mean", "half", "difference"])
     best = frame["mean"] == frame["mean"].max()
+    alike = {"stream": "s", "stream_title": "S", "feedback": "all", "n": 9, "mean_rank": 1.0}
+    alike |= {"experiment": "e", "in_words": "NDCG@10", "better": "high", "tuning": None}
     return frame.assign(
-        stream="s",
-        stream_title="S",
         learner_title=frame["learner"],
-        feedback="all",
         low=frame["mean"] - frame["half"],
         high=frame["mean"] + frame["half"],
         difference_low=(frame["difference"] - 1e-4).mask(best),
         difference_high=(frame["difference"] + 1e-4).mask(best),
-        n=9,
         best=best,
         told_apart=~best,
-        mean_rank=1.0,
-        experiment="e",
-        in_words="NDCG@10",
-        better="high",
-        tuning=None,
+        **alike,
     )
 
 
@@ -260,9 +226,8 @@ def test_where_means_print_equal_the_difference_tells_them_apart():
     )
     cells = [row["cells"][0] for row in boards.board(near)["rows"]]
     assert [cell["mean"] for cell in cells] == ["0.691", "0.691", "0.500"]
-    assert [cell["near"] for cell in cells] == ["", "-0.0003", ""] and cells[1][
-        "apart"
-    ] == "[-0.0004, -0.0002]"
+    assert [cell["near"] for cell in cells] == ["", "-0.0003", ""]
+    assert cells[1]["apart"] == "[-0.0004, -0.0002]"
     two = pd.concat([near, near.assign(stream="t", stream_title="T")])
     assert "0.691 [0.688, 0.694] (-0.0003)" in leaderboard.text(two)
     alone = leaderboard.text(near)  # has them in a column of their own
@@ -270,17 +235,15 @@ def test_where_means_print_equal_the_difference_tells_them_apart():
 
 
 def test_no_reading_is_shown_that_was_not_played():
-    tuned = {"tuning": "paper"}
-    assert (
-        ranking._reading("e", tuned, None, False)
-        == ranking._reading("e", tuned, "paper", False)
-        == "paper"
-    )
-    assert ranking._reading("e", tuned, "held-out", True) == "held-out"
+    def reading(asked, played):
+        return ranking._reading("e", {"tuning": "paper"}, asked, played)
+
+    assert reading(None, False) == reading("paper", False) == "paper"
+    assert reading("held-out", True) == "held-out"
     with pytest.raises(SettingError, match="nothing was held out"):
-        ranking._reading("e", tuned, "held-out", False)
+        reading("held-out", False)
     with pytest.raises(SettingError, match="did you mean 'held-out'"):
-        ranking._reading("e", tuned, "heldout", True)
+        reading("heldout", True)
 
 
 @pytest.mark.parametrize(
@@ -288,11 +251,7 @@ def test_no_reading_is_shown_that_was_not_played():
     [
         ({}, SettingError, "games, once"),
         ({"experiment": "gaems"}, SettingError, "did you mean 'games'"),
-        (
-            {"experiment": "games", "measure": "game_regert"},
-            SettingError,
-            "did you mean 'game_regret'",
-        ),
+        ({"experiment": "games", "measure": "game_regert"}, SettingError, "mean 'game_regret'"),
         ({"experiment": "games", "tuning": "paper"}, SettingError, "nothing is tuned"),
         ({"experiment": "once"}, DataError, "single seed"),
     ],
@@ -302,23 +261,14 @@ def test_bad_input_is_named(folder, options, error, message):
         scant.results(folder).leaderboard(**options)
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("t.txt", []), ("t.csv", ["--rows", "learner"]), ("t.csv", ["--measure", "x"])],
+)
 def test_nothing_is_written_where_the_form_is_not_known_or_nothing_can_be_shown(
-    folder, tmp_path, capsys
+    folder, tmp_path, capsys, name, options
 ):
-    for output, options in (
-        ("t.txt", []),
-        ("t.csv", ["--rows", "learner"]),
-        ("t.csv", ["--measure", "x"]),
-    ):
-        command = [
-            "table",
-            str(folder),
-            "--experiment",
-            "games",
-            "--output",
-            str(tmp_path / output),
-            *options,
-        ]
-        assert main(command) == 1 and not (tmp_path / output).exists()
+    command = ["table", str(folder), "--experiment", "games", "--output", str(tmp_path / name)]
+    assert main([*command, *options]) == 1 and not (tmp_path / name).exists()
     assert main(["table", str(tmp_path)]) == 1
     assert "study.json: is not there. Finish the study" in capsys.readouterr().err.splitlines()[-1]

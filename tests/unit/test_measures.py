@@ -35,17 +35,23 @@ from scant.measures import (
 
 EXAMPLES = settings(deadline=None, derandomize=True, max_examples=60)
 
+
+def cut(measure, k):
+    """A measure at a cut-off."""
+    return lambda ranking, grades: measure(ranking, grades, k)
+
+
 GRADED = {
     "dcg": dcg,
-    "dcg@3": lambda ranking, grades: dcg(ranking, grades, k=3),
-    "ndcg": lambda ranking, grades: ndcg(ranking, grades, k=None),
-    "ndcg@3": lambda ranking, grades: ndcg(ranking, grades, k=3),
+    "dcg@3": cut(dcg, 3),
+    "ndcg": cut(ndcg, None),
+    "ndcg@3": cut(ndcg, 3),
     "ap": average_precision,
-    "precision@3": lambda ranking, grades: precision_at(ranking, grades, 3),
+    "precision@3": cut(precision_at, 3),
     "err": err,
-    "mrr@3": lambda ranking, grades: reciprocal_rank(ranking, grades, k=3),
-    "recall@3": lambda ranking, grades: recall_at(ranking, grades, 3),
-    "linear_ndcg@3": lambda ranking, grades: linear_ndcg(ranking, grades, k=3),
+    "mrr@3": cut(reciprocal_rank, 3),
+    "recall@3": cut(recall_at, 3),
+    "linear_ndcg@3": cut(linear_ndcg, 3),
     "sum": sum_loss,
     "pairwise": pairwise_loss,
     "auc": auc_loss,
@@ -97,40 +103,25 @@ def test_ranks_break_ties_by_document_index_and_positions_invert_them():
 
 def test_a_name_means_a_measure_and_a_cut():
     every = {
-        "ndcg": ndcg(RANKING, GRADES, None),
-        "ndcg@2": ndcg(RANKING, GRADES, 2),
-        "ap": average_precision(RANKING, GRADES),
-        "dcg": dcg(RANKING, GRADES),
-        "dcg@2": dcg(RANKING, GRADES, 2),
-        "precision@3": precision_at(RANKING, GRADES, 3),
-        "err": err(RANKING, GRADES),
-        "err@2": err(RANKING, GRADES, 2),
-        "mrr@2": reciprocal_rank(RANKING, GRADES, 2),
-        "recall@2": recall_at(RANKING, GRADES, 2),
-        "linear_ndcg@2": linear_ndcg(RANKING, GRADES, 2),
+        "ndcg": ("NDCG", cut(ndcg, None)),
+        "ndcg@2": ("NDCG@2", cut(ndcg, 2)),
+        "ap": ("AP", average_precision),
+        "dcg": ("DCG", dcg),
+        "dcg@2": ("DCG@2", cut(dcg, 2)),
+        "precision@3": ("Precision@3", cut(precision_at, 3)),
+        "err": ("ERR", err),
+        "err@2": ("ERR@2", cut(err, 2)),
+        "mrr@2": ("MRR@2", cut(reciprocal_rank, 2)),
+        "recall@2": ("Recall@2", cut(recall_at, 2)),
+        "linear_ndcg@2": ("Linear NDCG@2", cut(linear_ndcg, 2)),
     }
     assert {name.partition("@")[0] for name in every} <= set(measures.RECORDABLE)
-    for name, value in every.items():
-        assert measures.function_of(name)(RANKING, GRADES) == value
-    titles = [
-        "NDCG",
-        "NDCG@2",
-        "AP",
-        "DCG",
-        "DCG@2",
-        "Precision@3",
-        "ERR",
-        "ERR@2",
-        "MRR@2",
-        "Recall@2",
-    ]
-    titles.append("Linear NDCG@2")
-    assert [measures.title_of(name) for name in every] == titles
-    codes = {name: measure.code for name, measure in measures.RECORDABLE.items()}
-    assert measures.codes_of(["err", "precision@12"]).tolist() == [
-        [codes["err"], 0],
-        [codes["precision"], 12],
-    ]
+    for name, (title, measure) in every.items():
+        assert measures.function_of(name)(RANKING, GRADES) == measure(RANKING, GRADES)
+        assert measures.title_of(name) == title
+    codes = [measures.RECORDABLE[name].code for name in ("err", "precision")]
+    expected = [[codes[0], 0], [codes[1], 12]]
+    assert measures.codes_of(["err", "precision@12"]).tolist() == expected
     assert (measures.codes_of([]).shape, measures.codes_of([]).dtype) == ((0, 2), np.int64)
 
 
@@ -177,35 +168,26 @@ def test_agrees_with_trec_eval_and_scikit_learn(seed):
     ranking, gains, relevant = rank(scores), 2.0**grades - 1, grades > 0
 
     def trec(measure, values):
-        evaluator = pytrec_eval.RelevanceEvaluator(
-            {"q": {f"d{i}": int(value) for i, value in enumerate(values)}},
-            {measure.replace("@", ".")},
-        )
+        judged = {"q": {f"d{i}": int(value) for i, value in enumerate(values)}}
+        evaluator = pytrec_eval.RelevanceEvaluator(judged, {measure.replace("@", ".")})
         result = evaluator.evaluate({"q": {f"d{i}": score for i, score in enumerate(scores)}})
         return result["q"][measure.replace("@", "_")]
 
     def agree(ours, *theirs):
-        assert theirs == pytest.approx([ours] * len(theirs), abs=1e-12)
+        assert theirs == pytest.approx([ours(ranking, grades)] * len(theirs), abs=1e-12)
 
-    agree(ndcg(ranking, grades, k=None), trec("ndcg", gains), ndcg_score([gains], [scores]))
-    agree(ndcg(ranking, grades), trec("ndcg_cut@10", gains), ndcg_score([gains], [scores], k=10))
-    agree(dcg(ranking, grades), dcg_score([gains], [scores]))
-    agree(dcg(ranking, grades, k=5), dcg_score([gains], [scores], k=5))
-    agree(
-        average_precision(ranking, grades),
-        trec("map", grades),
-        average_precision_score(relevant, scores),
-    )
-    agree(linear_ndcg(ranking, grades), trec("ndcg", grades), ndcg_score([grades], [scores]))
-    agree(
-        linear_ndcg(ranking, grades, 10),
-        trec("ndcg_cut@10", grades),
-        ndcg_score([grades], [scores], k=10),
-    )
-    agree(precision_at(ranking, grades, 5), 5 * trec("P@5", grades))
-    agree(recall_at(ranking, grades, 5), trec("recall@5", grades))
-    agree(reciprocal_rank(ranking, grades), trec("recip_rank", grades))
-    agree(auc_loss(ranking, grades), 1 - roc_auc_score(relevant, scores))
+    scored, graded = ([gains], [scores]), ([grades], [scores])
+    agree(cut(ndcg, None), trec("ndcg", gains), ndcg_score(*scored))
+    agree(ndcg, trec("ndcg_cut@10", gains), ndcg_score(*scored, k=10))
+    agree(dcg, dcg_score(*scored))
+    agree(cut(dcg, 5), dcg_score(*scored, k=5))
+    agree(average_precision, trec("map", grades), average_precision_score(relevant, scores))
+    agree(linear_ndcg, trec("ndcg", grades), ndcg_score(*graded))
+    agree(cut(linear_ndcg, 10), trec("ndcg_cut@10", grades), ndcg_score(*graded, k=10))
+    agree(cut(precision_at, 5), 5 * trec("P@5", grades))
+    agree(cut(recall_at, 5), trec("recall@5", grades))
+    agree(reciprocal_rank, trec("recip_rank", grades))
+    agree(auc_loss, 1 - roc_auc_score(relevant, scores))
 
 
 @pytest.mark.parametrize("m", range(1, 6))
@@ -226,9 +208,8 @@ def test_gains_are_greatest_and_losses_least_exactly_on_sorted_rankings(m):
             assert (ndcg(ranking, grades, k=2) == 1) == (shown[:2] == ideal[:2])
             assert (linear_ndcg(ranking, grades, k=2) == 1) == (shown[:2] == ideal[:2])
             relevant = [grade > 0 for grade in shown]
-            assert (average_precision(ranking, grades) == 1) == (
-                relevant == sorted(relevant, reverse=True)
-            )
+            first = relevant == sorted(relevant, reverse=True)
+            assert (average_precision(ranking, grades) == 1) == first
 
 
 @pytest.mark.parametrize("name", GRADED)
@@ -265,29 +246,19 @@ def test_pairwise_loss_less_sum_loss_depends_on_binary_grades_alone(query, rando
     difference = [pairwise_loss(r, binary) - sum_loss(r, binary) for r in (ranking, other)]
     assert difference[0] == difference[1]
     assert position_loss(ranking, binary) == sum_loss(ranking, binary)
-    assert sum_loss(ranking, binary) - sum_loss(rank(binary), binary) == pairwise_loss(
-        ranking, binary
-    )
+    excess = sum_loss(ranking, binary) - sum_loss(rank(binary), binary)
+    assert excess == pairwise_loss(ranking, binary)
 
 
 @EXAMPLES
 @given(st.permutations(range(5)), st.permutations(range(5)))
 def test_spearman_loss_is_the_position_loss_of_minus_the_other_positions(ranking, other):
-    assert (
-        spearman_loss(ranking, other)
-        == position_loss(ranking, -positions(other))
-        == spearman_loss(other, ranking)
-    )
+    loss = spearman_loss(ranking, other)
+    assert loss == position_loss(ranking, -positions(other)) == spearman_loss(other, ranking)
 
 
 def test_queries_without_relevant_documents():
     ranking, none = [1, 0, 2], [0, 0, 0]
-    for empty in (0.0, 1.0):
-        assert (
-            ndcg(ranking, none, empty=empty)
-            == average_precision(ranking, none, empty=empty)
-            == empty
-        )
     assert dcg(ranking, none) == err(ranking, none) == precision_at(ranking, none, 2) == 0
     assert sum_loss(ranking, none) == pairwise_loss(ranking, none) == auc_loss(ranking, none) == 0
     assert auc_loss(ranking, [1, 1, 1]) == 0

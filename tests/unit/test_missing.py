@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from scant.errors import SettingError
 from scant.study import absent_data
@@ -27,12 +28,10 @@ def config(**changes) -> dict:
         "missing": "leave-out",
         "datasets": sets,
         "claims": None,
-        "streams": {
-            "one": {"dataset": "here"},
-            "two": {"dataset": "gone", "parts": ["b"]},
-            "three": {"dataset": "gone", "parts": ["a"], "features": "as-is"},
-            "drawn": {"generator": "separable"},
-        },
+        "streams": yaml.safe_load(
+            """{one: {dataset: here}, two: {dataset: gone, parts: [b]}, three: {dataset: gone,
+            parts: [a], features: as-is}, drawn: {generator: separable}}"""
+        ),
         "populations": {"of-two": {"stream": "two"}},
         "learners": {"random": {"kind": "random"}, "slam": {"kind": "slam", "rates": [1.0]}},
         "experiments": {

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
+from small_studies import shipped
 from toys import command, play, settle
 
 from scant.cli import main
@@ -15,18 +16,12 @@ from scant.data import stream
 from scant.declare.families import Job
 from scant.errors import DataError
 from scant.files import write_parquet
-from scant.study import paths, settings
+from scant.study import paths
 from scant.study.plan import Plan
 
-RUN = {
-    "study": "s",
-    "experiment": "e",
-    "stream": "a",
-    "learner": "l",
-    "seeds": [0, 1],
-    "rounds": 20,
-    "rate": 0.5,
-}
+RUN = yaml.safe_load(
+    "{study: s, experiment: e, stream: a, learner: l, seeds: [0, 1], rounds: 20, rate: 0.5}"
+)
 
 
 def put(folder, path, metadata, **columns):
@@ -39,17 +34,13 @@ def put(folder, path, metadata, **columns):
 
 RIGHT = {
     "runs/e/a/l/seed-0-1.parquet": RUN,
-    "runs/e/a/seed-0.parquet": {"study": "s", "experiment": "e", "stream": "a", "seeds": [0]},
-    "comparators/e/a/kl/seed-2.parquet": {
-        "study": "s",
-        "experiment": "e",
-        "stream": "a",
-        "judge": "kl",
-        "seeds": [2],
-    },
-    "bandit/digits/0-4/seed-3/train.parquet": {"log": "digits", "seed": 3, "part": "train"},
-    "../data/tables/letor/fold-1.parquet": {"dataset": "letor", "part": "fold-1"},
-    "../data/tables/mine@s/all.parquet": {"dataset": "mine", "part": "all"},
+    **yaml.safe_load("""
+runs/e/a/seed-0.parquet: {study: s, experiment: e, stream: a, seeds: [0]}
+comparators/e/a/kl/seed-2.parquet: {study: s, experiment: e, stream: a, judge: kl, seeds: [2]}
+bandit/digits/0-4/seed-3/train.parquet: {log: digits, seed: 3, part: train}
+../data/tables/letor/fold-1.parquet: {dataset: letor, part: fold-1}
+../data/tables/mine@s/all.parquet: {dataset: mine, part: all}
+"""),
 }
 
 
@@ -69,70 +60,46 @@ def test_a_file_is_what_its_name_says(tmp_path, path):
 
 def test_files_elsewhere_say_nothing_by_their_names(tmp_path):
     write_parquet(pa.table({"x": [1]}), tmp_path / "runs.parquet", {})
-    paths.check(
-        [
-            tmp_path / "runs.parquet",
-            tmp_path / "none",
-            tmp_path / "results/s/runs/e/a/l/seed-0.parquet",
-        ]
-    )
+    absent = ("none", "results/s/runs/e/a/l/seed-0.parquet")
+    paths.check([tmp_path / "runs.parquet", *(tmp_path / name for name in absent)])
 
 
 def test_every_path_of_a_plan_is_known():
-    plan = Plan(*settings.load(yaml.safe_load(Path("config/studies/tiny.yaml").read_text())))
+    plan = Plan(*shipped("config/studies/tiny.yaml"))
     for experiment, jobs in plan.jobs.items():
         for job, path in zip(jobs, plan.run_files(experiment), strict=True):
             kind, parts = paths.named(path)
             assert (kind, parts.pop("study"), parts.pop("seeds")) == ("run", "tiny", job.seeds)
             assert parts == job.identity
-            assert all(
-                paths.named(file)
-                for role, files in job.inputs.items()
-                for file in files
-                if role != "campaign"
-            )
+            inputs = [files for role, files in job.inputs.items() if role != "campaign"]
+            assert all(paths.named(file) for files in inputs for file in files)
     for path in plan.comparator_files(plan.played):
         assert paths.named(path)[0] == "comparator"
 
 
 @pytest.mark.parametrize("changes", [{"seed": 1}, {"stream": "b"}])
 def test_a_stream_of_another_seed_name_or_setting(tmp_path, changes):
-    path = tmp_path / "results/s/streams/a/0-4/seed-0.arrow"
-    made = {
-        "stream": "a",
-        "seed": 0,
-        "settings": {"generator": "linear", "settings": {"queries": 5}},
-    }
+    path, settings = tmp_path / "results/s/streams/a/0-4/seed-0.arrow", {"generator": "linear"}
+    made = {"stream": "a", "seed": 0, "settings": settings}
     queries = [(0, np.array([1]), np.ones((1, 2)))]
     stream.write(path, queries, made)
-    paths.check([path], made["settings"])
+    paths.check([path], settings)
     with pytest.raises(DataError, match="made with other settings"):
-        paths.check([path], {"generator": "linear", "settings": {"queries": 6}})
+        paths.check([path], settings | {"settings": {"queries": 6}})
     stream.write(path, queries, made | changes)
     with pytest.raises(DataError, match=f"its {next(iter(changes))} is"):
-        paths.check([path], made["settings"])
+        paths.check([path], settings)
 
 
 def test_a_log_of_another_campaign_or_settings(tmp_path):
-    made = {
-        "log": "hotel",
-        "seed": 0,
-        "part": "test",
-        "campaign": "hotel",
-        "settings": {"dimensions": 6},
-    }
-    place = {"campaign": "hotel", "settings": {"dimensions": 6}, "train_rows": 10}
-    path = put(tmp_path, "bandit/hotel/0/seed-0/test.parquet", made)
-    paths.check([path], place)
+    file, made = "bandit/hotel/0/seed-0/test.parquet", {"log": "hotel", "seed": 0, "part": "test"}
+    place = {"campaign": "hotel", "settings": {"dimensions": 6}}
+    path = put(tmp_path, file, made | place)
+    paths.check([path], place | {"train_rows": 10})
     for other in ({"campaign": "ads"}, {"settings": {"dimensions": 7}}):
         with pytest.raises(DataError):
             paths.check([path], place | other)
-    shared = made | {"dataset": "digits", "settings": {"share": 0.7}}
-    path = put(
-        tmp_path,
-        "bandit/hotel/0/seed-0/test.parquet",
-        {k: v for k, v in shared.items() if k != "campaign"},
-    )
+    put(tmp_path, file, made | {"dataset": "digits", "settings": {"share": 0.7}})
     paths.check([path], {"dataset": "digits"})
     with pytest.raises(DataError, match="other settings"):
         paths.check([path], {"dataset": "digits", "share": 0.5})
@@ -152,67 +119,44 @@ def test_every_job_of_a_study_refuses_what_is_not_its_own(tmp_path, monkeypatch,
     """A toy study is played by the commands of its rules; then its files are exchanged for
     others.
     """
-    experiment = {
-        "kind": "top",
-        "streams": ["a", "b"],
-        "learners": ["l", "r"],
-        "seeds": 2,
-        "batch": 1,
-        "rounds": 10,
-    }
-    experiment |= {
-        "tuning": "paper",
-        "tuning_seeds": 0,
-        "regret": True,
-        "figures": ["figure-top-regret"],
-    }
-    config = {
-        "study": "s",
-        "claims": None,
-        "streams": {
-            name: {"generator": "linear", "settings": {"queries": 12, "documents": 4}}
-            for name in "ab"
-        },
-        "learners": {
-            "l": {"kind": "rtop", "surrogate": "kl"},
-            "r": {"kind": "rtop", "surrogate": "squared"},
-        },
-        "experiments": {"e": experiment, "f": experiment | {"rounds": 9}},
-    }
+    config = yaml.safe_load("""
+study: s
+claims: null
+streams:
+  a: &small {generator: linear, settings: {queries: 12, documents: 4}}
+  b: *small
+learners: {l: {kind: rtop, surrogate: kl}, r: {kind: rtop, surrogate: squared}}
+experiments:
+  e: &e
+    {kind: top, streams: [a, b], learners: [l, r], seeds: 2, batch: 1, rounds: 10, tuning: paper,
+     tuning_seeds: 0, regret: true, figures: [figure-top-regret]}
+  f: {<<: *e, rounds: 9}
+""")
     monkeypatch.chdir(tmp_path)
     plan = settle(config).plan
     play(plan)
-    table, run = (
-        command("show", "tables_top"),
-        command("run", "e", "a", "l", "seed-0", output="again.parquet"),
-    )
+    table = command("show", "tables_top")
+    run = command("run", "e", "a", "l", "seed-0", output="again.parquet")
 
-    def refuses(words, other, path, message):
+    def refuses(words, path, *others):
         kept = Path(path).read_bytes()
-        shutil.copy(other, path)
-        assert main(words) == 1 and message in capsys.readouterr().err
+        for other in others:
+            shutil.copy(other, path)
+            assert main(words) == 1
+            assert "is not what its name says" in capsys.readouterr().err
         Path(path).write_bytes(kept)
         assert main(words) == 0
 
-    first, *others = plan.run_files("e")
-    for other in (*others, plan.run_files("f")[0]):  # another seed, learner, stream, experiment
-        refuses(table, other, first, "is not what its name says")
-    best, *others = plan.comparator_files(["e", "f"])
-    for other in others:
-        refuses(table, other, best, "is not what its name says")
-    draw, *others = sorted({stream for job in plan.jobs["e"] for stream in job.inputs["streams"]})
-    for other in others:
-        refuses(run, other, draw, "is not what its name says")
-    settle(
-        config
-        | {
-            "learners": config["learners"]
-            | {"l": {"kind": "rtop", "surrogate": "kl", "rates": [0.25]}}
-        }
-    )
-    assert (
-        main(table) == 1
-        and "its run had other settings than this study has" in capsys.readouterr().err
-    )
+    # each of another seed, learner or judge, stream, or experiment
+    runs = plan.run_files("e")
+    refuses(table, runs[0], runs[1], runs[2], runs[4], plan.run_files("f")[0])
+    best = plan.comparator_files(["e", "f"])
+    refuses(table, best[0], best[1], best[2], best[4], best[8])
+    draws = sorted({stream for job in plan.jobs["e"] for stream in job.inputs["streams"]})
+    refuses(run, *draws)
+    other = {"kind": "rtop", "surrogate": "kl", "rates": [0.25]}
+    settle(config | {"learners": config["learners"] | {"l": other}})
+    assert main(table) == 1
+    assert "its run had other settings than this study has" in capsys.readouterr().err
     settle(config | {"streams": config["streams"] | {"a": {"generator": "linear"}}})
     assert main(run) == 1 and "made with other settings" in capsys.readouterr().err

@@ -5,14 +5,13 @@ plain definition.
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, permutations, product
-from math import comb, factorial
+from math import factorial
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.sparse.csgraph import connected_components
 
-from scant.measures import discount
 from scant.theory import observability
 from scant.theory.observability import (
     atlas,
@@ -176,26 +175,15 @@ L = np.log2(3)
 
 
 @pytest.mark.parametrize(
-    ("measure", "m", "gain", "printed"),
+    ("measure", "printed"),
     [
-        ("ndcg", 3, True, [0, -1 / 2, 0, -L / (2 * (1 + L)), 1 / 2, 0, L / (2 * (1 + L)), 0]),
-        ("ap", 3, True, [0, -2 / 3, 0, -5 / 12, 2 / 3, 0, 5 / 12, 0]),
-        # The thesis orders the columns by the number of relevant items.
-        (
-            "auc",
-            4,
-            False,
-            [0, 1, 1 / 3, -1 / 3, -1, 1, 1 / 2, 0, 0, -1 / 2, -1, 1, 1 / 3, -1 / 3, -1, 0],
-        ),
+        ("ndcg", [0, -1 / 2, 0, -L / (2 * (1 + L)), 1 / 2, 0, L / (2 * (1 + L)), 0]),
+        ("ap", [0, -2 / 3, 0, -5 / 12, 2 / 3, 0, 5 / 12, 0]),
     ],
 )
-def test_first_minus_last_loss_in_the_proof_of_lemma_23(measure, m, gain, printed):
-    matrix = loss_matrix(measure, m)
-    difference = matrix.entries[0] - matrix.entries[-1]
-    if m == 4:
-        order = "0000 0001 0010 0100 1000 0011 0101 1001 0110 1010 1100 0111 1011 1101 1110 1111"
-        difference = difference[[matrix.columns.index(name) for name in order.split()]]
-    np.testing.assert_allclose(-difference if gain else difference, printed, atol=1e-15)
+def test_first_minus_last_loss_in_the_proof_of_lemma_23(measure, printed):
+    losses = loss_matrix(measure, 3).entries
+    np.testing.assert_allclose(losses[-1] - losses[0], printed, atol=1e-15)
 
 
 def test_dcg_in_the_proof_that_local_observability_fails():
@@ -239,19 +227,15 @@ def test_the_distributions_of_table_b_1_look_alike_and_have_other_best_rankings(
 def test_losses_by_definition(m):
     for measure in every_measure(m):
         if not measure.startswith(IRRATIONAL):
-            expected = np.array(exact_losses(measure, m), dtype=float)
-            np.testing.assert_allclose(
-                loss_matrix(measure, m).entries, expected, atol=1e-14, err_msg=measure
-            )
+            expected, found = exact_losses(measure, m), loss_matrix(measure, m).entries
+            np.testing.assert_allclose(found, np.array(expected, float), atol=1e-14)
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4])
 def test_global_observability_by_definition(m):
     for measure, k in product(every_measure(m), range(1, m + 1)):
-        assert globally_observable(measure, m, k) is globally_by_definition(measure, m, k), (
-            measure,
-            k,
-        )
+        found = globally_observable(measure, m, k)
+        assert found is globally_by_definition(measure, m, k), (measure, k)
 
 
 @pytest.mark.parametrize(("m", "top_grade"), [(2, 2), (2, 4), (3, 2)])
@@ -270,9 +254,7 @@ def test_cells_neighbours_and_local_observability_by_definition(m):
         # Every ranking is Pareto-optimal.
         assert {common_face(losses, (i,))[0] for i in everyone} == {2**m - 1}, measure
         sets = neighbourhoods_by_definition(measure, m, permutations(everyone, 2))
-        assert {tuple(pair) for pair in np.argwhere(neighbours(measure, m)).tolist()} == set(
-            sets
-        ), measure
+        assert {*map(tuple, np.argwhere(neighbours(measure, m)))} == {*sets}, measure
         for (i, j), expected in sets.items():
             assert neighbourhood(measure, m, i, j).tolist() == expected.tolist(), (measure, i, j)
         found = [locally_observable(measure, m, k) for k in range(1, m + 1)]
@@ -283,9 +265,7 @@ def test_cells_neighbours_and_local_observability_by_definition(m):
 @pytest.mark.parametrize(("m", "top_grade"), [(2, 3), (3, 2)])
 def test_neighbours_and_local_observability_by_definition_with_grades(measure, m, top_grade):
     sets = neighbourhoods_by_definition(measure, m, permutations(range(factorial(m)), 2), top_grade)
-    assert {tuple(pair) for pair in np.argwhere(neighbours(measure, m, top_grade)).tolist()} == set(
-        sets
-    )
+    assert {*map(tuple, np.argwhere(neighbours(measure, m, top_grade)))} == {*sets}
     for (i, j), expected in sets.items():
         assert neighbourhood(measure, m, i, j, top_grade).tolist() == expected.tolist(), (i, j)
     found = [locally_observable(measure, m, k, top_grade) for k in range(1, m + 1)]
@@ -298,9 +278,8 @@ def test_losses_as_combinations_of_irrational_numbers(measure, m, top_grade):
     game = observability._game(measure, m, top_grade)
     coefficients, enclosures = observability._formal_losses(game, rankings(m))
     numbers = np.array([float(Fraction(x, 10**40)) for x in enclosures])
-    np.testing.assert_allclose(
-        coefficients @ numbers, loss_matrix(measure, m, top_grade).entries, atol=1e-12
-    )
+    losses = loss_matrix(measure, m, top_grade).entries
+    np.testing.assert_allclose(coefficients @ numbers, losses, atol=1e-12)
 
 
 def test_four_items_by_definition_seen_from_one_ranking():
@@ -314,24 +293,6 @@ def test_four_items_by_definition_seen_from_one_ranking():
             assert neighbourhood(measure, 4, i, j).tolist() == expected.tolist(), (measure, i, j)
         found = [locally_observable(measure, 4, k) for k in (1, 2, 3, 4)]
         assert found == locally_by_definition(measure, 4, sets), measure
-
-
-@pytest.mark.parametrize("m", [3, 4, 5])
-def test_normalised_measures_against_finite_differences(m):
-    """For losses sum_i f(position of i) R_i h(|R|) the terms of s < m items have the (s-1)-th
-    difference of h.
-    """
-    z = np.cumsum(discount(np.arange(1, m + 1)))
-    of_auc = [Fraction(1, c * (m - c)) for c in range(1, m)]
-    normalisers = {"ndcg": [1 / x for x in z], "auc": of_auc, "sum-loss": [1] * m}
-    for measure, h in normalisers.items():
-        differences = [
-            sum((-1) ** c * comb(s - 1, c) * h[c] for c in range(s)) for s in range(1, m)
-        ]
-        degree = max(s for s, x in enumerate(differences, start=1) if abs(x) > 1e-9)
-        assert [globally_observable(measure, m, k) for k in range(1, m + 1)] == [
-            k >= degree for k in range(1, m + 1)
-        ]
 
 
 # The atlas.
@@ -366,15 +327,11 @@ def test_the_atlas():
     found = {}
     for row in atlas():
         found.setdefault((row.measure, row.top_grade), {})[row.m, row.k] = row.rate
-    expected = {
-        game: {
-            (m, k): RATES[x]
-            for m, part in enumerate(text.split(","), 2)
-            for k, x in enumerate(part.split(), 1)
-        }
-        for game, text in EXPECTED.items()
-    }
-    assert found == expected
+    for game, text in EXPECTED.items():
+        for m, part in enumerate(text.split(","), 2):
+            rates = {k: rate for (items, k), rate in found[game].items() if items == m}
+            assert rates == {k: RATES[x] for k, x in enumerate(part.split(), 1)}, (game, m)
+    assert found.keys() == EXPECTED.keys()
 
 
 @pytest.mark.parametrize(
@@ -408,42 +365,14 @@ def test_neighbours_under_sum_loss_exchange_two_adjacent_items():
         assert pairs[i, j] == (len(differ) == 2 and differ[1] == differ[0] + 1)
 
 
-def test_duplicates_under_precision():
-    """Rankings with one top set have one loss; neighbours differ in one item of it."""
-    pairs = neighbours("precision@2", 5)
-    top = [set(shown[:2].tolist()) for shown in rankings(5)]
-    for i, j in combinations(range(120), 2):
-        assert pairs[i, j] == (len(top[i] & top[j]) == 1)
-    members = neighbourhood("precision@2", 5, 0, int(np.flatnonzero(pairs[0])[0]))
-    assert len(members) == 2 * 2 * 6
-
-
-@pytest.mark.parametrize("measure", ["ap", "err"])
-def test_neighbours_under_ap_and_err_permute_one_block(measure):
-    pairs = neighbours(measure, 5)
-    assert pairs[0].sum() == 110
-    number = {tuple(shown): i for i, shown in enumerate(rankings(5).tolist())}
-    assert not pairs[0, number[1, 0, 2, 4, 3]]
-    assert (
-        pairs[0, number[0, 2, 1, 3, 4]]
-        and pairs[0, number[4, 3, 2, 1, 0]]
-        and pairs[0, number[0, 4, 2, 3, 1]]
-    )
-
-
 def test_optimal_rankings():
     # Item 1 is relevant most often, then 0: by means 0.9, 0.5, 0.
     p = np.zeros(8)
     p[[0b010, 0b110, 0b100]] = 0.5, 0.4, 0.1
-    assert [
-        rankings(3)[i].tolist() for i in np.flatnonzero(optimal_rankings("sum-loss", 3, p))
-    ] == [[1, 0, 2]]
+    assert rankings(3)[optimal_rankings("sum-loss", 3, p)].tolist() == [[1, 0, 2]]
     assert optimal_rankings("sum-loss", 3, np.full(8, 1 / 8)).all()
     assert optimal_rankings("precision@2", 3, p).sum() == 2
-    assert optimal_rankings("dcg", 2, [0, 0, 0, 0, 0, 0, 1, 0, 0], top_grade=2).tolist() == [
-        True,
-        False,
-    ]
+    assert optimal_rankings("dcg", 2, np.eye(9)[6], top_grade=2).tolist() == [True, False]
 
 
 def test_the_number_of_a_ranking_is_that_of_its_positions():
@@ -453,9 +382,8 @@ def test_the_number_of_a_ranking_is_that_of_its_positions():
 
 def test_a_combination_too_close_to_zero_is_not_decided():
     enclosures = [10**40, 5 * 10**39, 63 * 10**38]  # 1, 1/2 and some number about 0.63
-    assert observability._nonzero(
-        np.array([[0, 0, 0], [1, -1, 0], [2, 0, -3]]), enclosures
-    ).tolist() == [0, 1, 1]
+    rows = np.array([[0, 0, 0], [1, -1, 0], [2, 0, -3]])
+    assert observability._nonzero(rows, enclosures).tolist() == [0, 1, 1]
     with pytest.raises(ArithmeticError, match="zero"):
         observability._nonzero(np.array([[1, -2, 0]]), enclosures)
 
@@ -476,24 +404,16 @@ def test_enclosures_of_the_discounts():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ("map", 3, 1),
-            "unknown measure 'map' for m = 3; known: sum-loss, pairwise-loss, auc, dcg, dcg@c",
-        ),
+        (("map", 3, 1), "unknown measure 'map' for m = 3; known: sum-loss, pairwise-loss"),
         (("precision", 3, 1), "precision@c"),
         (("precision@4", 3, 1), "c is 1 to m"),
-        (("precision@0", 3, 1), "unknown measure"),
         (("ndcg@", 3, 1), "unknown measure"),
         (("ap@2", 3, 1), "unknown measure"),
-        ((None, 3, 1), "unknown measure None"),
         (("dcg", 6, 1), "m must be an integer from 1 to 5; got 6"),
-        (("dcg", 0, 1), "m must be"),
         (("dcg", 3.0, 1), "m must be"),
-        (("dcg", 3, 0), "k must be an integer from 1 to 3; got 0"),
         (("dcg", 3, 4), "k must be an integer from 1 to 3; got 4"),
         (("dcg", 3, True), "k must be"),
         (("dcg", 3, 1, 0), "top_grade must be an integer from 1 to 4; got 0"),
-        (("dcg", 3, 1, 5), "top_grade must be"),
         (("auc", 3, 1, 2), "auc is for binary relevance, top_grade 1; got 2"),
     ],
 )
@@ -513,23 +433,12 @@ def test_questions_that_make_no_sense(question, arguments, message):
         (lambda: signal_matrix(range(6), 1), "from 1 to 5"),
         (lambda: rankings(6), "from 1 to 5"),
         (lambda: atlas(6), "max_m"),
-        (
-            lambda: neighbourhood("sum-loss", 3, 0, 5),
-            "rankings 0 and 5 are not neighbours under sum-loss with m = 3",
-        ),
-        *(
-            (lambda i=i, j=j: neighbourhood("sum-loss", 3, i, j), "not neighbours")
-            for i, j in [(0, 0), (0, -5), (-6, 1), (6, 0)]
-        ),
-        *(
-            (lambda p=p: optimal_rankings("sum-loss", 3, p), "8 numbers >= 0 that sum to 1")
-            for p in (
-                np.full(4, 1 / 4),
-                np.full(8, 1 / 4),
-                [2, -1, 0, 0, 0, 0, 0, 0],
-                np.full(8, np.nan),
-            )
-        ),
+        (lambda: neighbourhood("sum-loss", 3, 0, 5), "0 and 5 are not neighbours under sum-loss"),
+        (lambda: neighbourhood("sum-loss", 3, 0, 0), "not neighbours"),
+        (lambda: neighbourhood("sum-loss", 3, -6, 1), "not neighbours"),
+        (lambda: optimal_rankings("sum-loss", 3, np.full(4, 1 / 4)), "8 numbers >= 0 that sum to"),
+        (lambda: optimal_rankings("sum-loss", 3, [2, -1, *[0] * 6]), "8 numbers >= 0 that sum to"),
+        (lambda: optimal_rankings("sum-loss", 3, np.full(8, np.nan)), "8 numbers >= 0"),
     ],
 )
 def test_other_bad_input(call, message):

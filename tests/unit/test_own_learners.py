@@ -6,6 +6,7 @@ import re
 import sys
 
 import pytest
+import yaml
 from small_studies import load, planned, settings_of_job, small, with_top
 
 from scant.declare import families
@@ -71,14 +72,10 @@ def with_own(**settings):
     "settings",
     [
         {},
-        {
-            "title": "Mine",
-            "rates": [0.1, 1],
-            "measure": "ap",
-            "k": 2,
-            "lambdas": [0.1],
-            "options": {"any": "one"},
-        },
+        yaml.safe_load(
+            """{title: Mine, rates: [0.1, 1], measure: ap, k: 2, lambdas: [0.1],
+            options: {any: one}}"""
+        ),
         {"depth": 3},
         {"mode": "thorough", "width": 0.5, "depth": 8},
         {"options": {"depth": 3}},
@@ -198,12 +195,10 @@ def test_what_is_no_learner_of_an_experiment_is_refused_before_anything_is_run(
     config = small()
     config["learners"] = {"own": {"kind": kind}}
     key = families.family(experiment).place.key
-    places = {
-        "streams": {"generator": "linear"},
-        "games": {"stream": "flip", "loss": "dcg"},
-        "logs": {"campaign": "hotel"},
-        "populations": {"generator": "linear"},
-    }
+    places = yaml.safe_load(
+        """{streams: {generator: linear}, games: {stream: flip, loss: dcg},
+        logs: {campaign: hotel}, populations: {generator: linear}}"""
+    )
     config |= {
         key: {"place": places[key]},
         "experiments": {"e": {"kind": experiment, key: ["place"], "learners": ["own"]}},

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from small_studies import load, planned, settings_of_job, small, with_ads, with_games, with_top
@@ -26,13 +27,9 @@ def batches(plan, experiment) -> list[tuple]:
 
 
 def test_two_studies_may_have_own_data_with_one_id():
-    own = {
-        "task": "ranking",
-        "parser": "letor",
-        "features": 3,
-        "grades": 3,
-        "parts": {"all": {"file": "a.txt"}},
-    }
+    own = yaml.safe_load(
+        """{task: ranking, parser: letor, features: 3, grades: 3, parts: {all: {file: a.txt}}}"""
+    )
     tables = []
     for name in ("one", "two"):
         _, datasets = load(small(study=name, datasets={"mine": own}))
@@ -58,20 +55,10 @@ def test_runs_are_the_reported_seeds_and_then_those_that_choose():
                 "sim": {"generator": "separable"},
                 "foe": {"generator": "adversary", "settings": {"ratio": 9}},
             },
-            experiments={
-                "all": {
-                    "streams": ["sim", "foe"],
-                    "learners": ["slam", "random"],
-                    "seeds": 2,
-                    "tuning_seeds": 1,
-                },
-                "code": {
-                    "source": "released-code",
-                    "streams": ["sim"],
-                    "learners": ["slam"],
-                    "seeds": 2,
-                },
-            },
+            experiments=yaml.safe_load("""
+                all: {streams: [sim, foe], learners: [slam, random], seeds: 2, tuning_seeds: 1}
+                code: {source: released-code, streams: [sim], learners: [slam], seeds: 2}
+            """),
         )
     )
     assert runs(plan, "all") == [

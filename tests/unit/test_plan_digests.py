@@ -5,7 +5,7 @@ Figures and tables are held once their names are among those of the digests: one
 nothing. Whoever changes on purpose what a study plans writes the digests anew, and says in the
 commit what changed and why:
 
-    python tests/unit/test_plan_digests.py
+    PYTHONPATH=tests python tests/unit/test_plan_digests.py
 """
 
 import hashlib
@@ -13,26 +13,20 @@ import json
 from pathlib import Path
 
 import pytest
+from small_studies import STUDIES, shipped
 
 from scant.declare import families
 from scant.games.family import times_job
-from scant.schema import read_yaml
-from scant.study import settings as studies
 from scant.study.plan import Plan, untitled
 
-ROOT = Path(__file__).parents[2]
 DIGESTS = Path(__file__).with_name("plan_digests.json")
-FILES = [
-    "config/config.yaml",
-    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("config/studies/*.yaml"))),
-]
-FILES += ["examples/my_study.yaml"]
+FILES = [*STUDIES, "examples/my_study.yaml"]
 SHOWN = list(dict.fromkeys(shown.name for _, shown in families.shown()))
 
 
 def planned(path, names) -> dict[str, dict]:
     """What a study file amounts to, by category: entries by their names."""
-    study, datasets = studies.load(read_yaml(ROOT / path), ROOT / "config/datasets.yaml")
+    study, datasets = shipped(path)
     plan = Plan(study, datasets)
     jobs = [job for jobs in plan.jobs.values() for job in jobs]
     comparators = [job for jobs in plan.comparators.values() for job in jobs]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from toys import cells_table, claims_table
 
 from scant.errors import SettingError
@@ -27,11 +28,10 @@ ROOT, SEEDS = Path(__file__).parents[2], 12
 CONFIG = {
     "study": "s",
     "streams": {"linear": {"generator": "linear"}},
-    "learners": {
-        "slam": {"kind": "slam", "rates": [0.1, 1.0]},
-        "slam-ap": {"kind": "slam", "measure": "ap", "rates": [0.1, 1.0]},
-        "random": {"kind": "random"},
-    },
+    "learners": yaml.safe_load(
+        """{slam: {kind: slam, rates: [0.1, 1.0]}, slam-ap: {kind: slam, measure: ap,
+        rates: [0.1, 1.0]}, random: {kind: random}}"""
+    ),
     "experiments": {
         name: {
             "streams": ["linear"],
@@ -43,18 +43,18 @@ CONFIG = {
         for name in ("plain", "asking")
     },
 }
-CLAIM = {
-    "source": {"document": "thesis", "place": "2"},
-    "statement": "So it is.",
-    "family": "f",
-    "data": "any",
-    "quantity": "final",
-    "measure": "err",
-    "where": {"kind": "perceptron"},
-    "learner": {"measure": "ap"},
-    "against": {"kind": "random"},
-    "comparison": "greater",
-}
+CLAIM = yaml.safe_load("""
+source: {document: thesis, place: "2"}
+statement: So it is.
+family: f
+data: any
+quantity: final
+measure: err
+where: {kind: perceptron}
+learner: {measure: ap}
+against: {kind: random}
+comparison: greater
+""")
 # NDCG@10 and AP at each rate: the first prefers rate 0.1, the second rate 1.0. ERR is twice AP.
 OUTCOMES = {0.1: (0.6, 0.1), 1.0: (0.4, 0.3)}
 
@@ -162,15 +162,9 @@ def test_claims_may_be_of_any_measure_that_has_a_name():
 
 
 def test_the_table_of_the_top_has_them_last(traces):
-    more = {
-        "objective": "",
-        "judge": "",
-        "k": 0,
-        "sign": "",
-        "user": "",
-        "source": "text",
-        "updates": 1,
-    }
+    more = yaml.safe_load(
+        '{objective: "", judge: "", k: 0, sign: "", user: "", source: text, updates: 1}'
+    )
     more |= dict.fromkeys(
         ("gamma", "gamma_decay", "mismatch", "radius", "epsilon", "epsilon_decay"), np.nan
     )

@@ -12,10 +12,10 @@ from scant.errors import SettingError
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow/schemas/datasets.schema.yaml"
 
-OWN = {
-    "task": "ranking", "parser": "letor", "features": 136, "grades": 4,
-    "parts": {"test": {"file": "path/to/file.txt"}}
-}  # fmt: skip
+OWN = yaml.safe_load(
+    """{task: ranking, parser: letor, features: 136, grades: 4,
+    parts: {test: {file: path/to/file.txt}}}"""
+)  # fmt: skip
 LOG = {"task": "ads", "parser": "log", "parts": {"october": {"file": "path/to/october.csv"}}}
 
 

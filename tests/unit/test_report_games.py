@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from scipy import stats
 from toys import SHOWN
 
@@ -13,17 +14,16 @@ from scant.games import frames as games
 from scant.games import run as runs
 from scant.present import making, panels, traces
 
-DETAILS = {
-    "e": {
-        "kind": "fixed-items", "title": "reading", "comparator": "prefix", "baseline": "slow",
-        "seeds": 3,
-        "readings": {"rounds": [10, 100, 1000]},
-        "titles": {
-            "streams": {"g3": "Three", "g6": "Six", "g12": "Twelve"},
-            "learners": {"slow": "Slow", "fast": "Fast"}
-        },
-    }
-}  # fmt: skip
+DETAILS = yaml.safe_load("""
+e:
+  kind: fixed-items
+  title: reading
+  comparator: prefix
+  baseline: slow
+  seeds: 3
+  readings: {rounds: [10, 100, 1000]}
+  titles: {streams: {g3: Three, g6: Six, g12: Twelve}, learners: {slow: Slow, fast: Fast}}
+""")  # fmt: skip
 SLOPES = {"slow": 1.0, "fast": 0.5}
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from scipy import stats
+import yaml
+from rows import entries, gathered, interval, row, three
 from toys import SHOWN
 
 from scant.data import stream as streams
@@ -48,13 +49,9 @@ DETAILS = {
         "kind": "top",
         "tuning": "held-out",
         "title": f"reading {name}",
-        "readings": {
-            "source": "text",
-            "schedule": "thesis",
-            "mismatch": 10,
-            "radius": 2.0,
-            "judge": None,
-        },
+        "readings": yaml.safe_load(
+            "{source: text, schedule: thesis, mismatch: 10, radius: 2.0, judge: null}"
+        ),
         "titles": {
             "streams": {"a": "A", "b": "B"},
             "learners": {one: one.capitalize() for one in LEARNERS},
@@ -62,6 +59,17 @@ DETAILS = {
     }
     for name in ("top", "again")
 }
+# What all runs have in common.
+ALIKE = yaml.safe_load(
+    """{experiment: top, stream: a, source: text, own_measure: ndcg@10, generator: data, theory: 0,
+    loss: 1.0, idle: 7, bound: .nan, general_bound: .nan, failed_in: 0, steps: schedule,
+    exploration: schedule, user: ""}"""
+)
+# What those have that descend a loss, and those that do not.
+DESCENDING = yaml.safe_load(
+    "{radius: 2.0, epsilon: 0.01, epsilon_decay: 0.0, sign: negated, iterate: last}"
+)
+STILL = dict.fromkeys(("mismatch", "gamma", "radius", "epsilon", "epsilon_decay"), np.nan)
 
 
 def trace(like, seed, final, setting="1", regret=0.0, **changes):
@@ -71,102 +79,51 @@ def trace(like, seed, final, setting="1", regret=0.0, **changes):
     kind, objective, k = LEARNERS[like]
     explores, descends = k > 0, objective != ""
     measured = final * ROUNDS / ROUNDS[-1]
-    columns = {
-        "experiment": "top",
-        "stream": "a",
+    columns = dict.fromkeys(("ndcg@10", "ndcg", "ap"), measured) | {
         "learner": like,
         "seed": seed,
-        "source": "text",
         "kind": kind,
-        "own_measure": "ndcg@10",
-        "generator": "data",
         "tuning_seed": seed >= 3,
         "setting": setting,
         "rate": float(setting) if setting != "none" else np.nan,
-        "theory": 0,
         "round": ROUNDS,
-        "ndcg@10": measured,
-        "ndcg": measured,
-        "ap": measured,
         "ranker_ndcg@10": measured + 0.1 * explores,
-        "loss": 1.0,
         "surrogate_loss": 100.0 * ROUNDS + regret if descends else np.nan,
         "updates": ROUNDS,
         "explored": ROUNDS // 10 * explores,
         "mismatched": ROUNDS // 20 * explores,
         "clipped": seed,
-        "idle": 7,
-        "bound": np.nan,
-        "general_bound": np.nan,
-        "failed_in": 0,
         "objective": objective,
         "judge": objective,
         "k": k,
-        "gamma": 0.1 if explores else 0.0 if descends else np.nan,
-        "gamma_decay": 1 / 3 if explores else 0.0,
-        "mismatch": (10.0 if explores else 1.0) if descends else np.nan,
-        "radius": 2.0 if descends else np.nan,
-        "epsilon": 0.01 if descends else np.nan,
-        "epsilon_decay": 0.0 if descends else np.nan,
-        "sign": "negated" if descends else "",
-        "steps": "schedule",
-        "exploration": "schedule",
-        "user": "",
-        "iterate": "last" if descends else "",
+        "gamma": 0.1 * explores,
+        "gamma_decay": explores / 3,
+        "mismatch": 10.0 if explores else 1.0,
         "way": way(kind, {"mismatch": 1, "objective": objective}),
     }
-    return pd.DataFrame(columns | changes)
-
-
-def gathered(*parts):
-    return pd.concat(parts, ignore_index=True)
+    of_kind = DESCENDING if descends else STILL | {"sign": "", "iterate": ""}
+    return pd.DataFrame(ALIKE | columns | of_kind | changes)
 
 
 def comparators(judge="squared", seeds=(0, 1, 2), gap=0.0, rounds=ROUNDS, **changes):
     """The best fixed weights for the losses of `trace`: 100 a round."""
-    columns = {
-        "experiment": "top",
-        "stream": "a",
-        "judge": judge,
-        "round": rounds,
-        "best": 100.0 * rounds,
-        "gap": gap,
-        "norm": 1.0,
-        "at_zero": 300.0 * rounds,
-    } | changes
+    columns = {"experiment": "top", "stream": "a", "judge": judge, "round": rounds, "gap": gap}
+    columns |= {"best": 100.0 * rounds, "norm": 1.0, "at_zero": 300.0 * rounds} | changes
     return gathered(*(pd.DataFrame({"seed": seed} | columns) for seed in seeds))
 
 
-def row(table, **where):
-    for key, value in where.items():
-        table = table[table[key] == value]
-    [one] = table.to_dict("records")
-    return one
-
-
-def three(one, name):
-    return one[name], one[f"{name}_low"], one[f"{name}_high"]
-
-
-def interval(values):
-    low, high = stats.ttest_1samp(values, 0).confidence_interval()
-    return pytest.approx((np.mean(values), low, high))
-
-
-FINALS = {
-    "squared": [0.50, 0.58, 0.66],
-    "listnet": [0.70, 0.80, 0.72],
-    "listnet-2": [0.95, 0.95, 0.95],
-    "random": [0.30, 0.31, 0.35],
-}
+FINALS = yaml.safe_load(
+    """{squared: [0.5, 0.58, 0.66], listnet: [0.7, 0.8, 0.72], listnet-2: [0.95, 0.95,
+    0.95], random: [0.3, 0.31, 0.35]}"""
+)
 
 
 @pytest.fixture
 def frame():
     """The learner squared prefers rate 1 on the seeds set aside, and 2 on those reported."""
     parts = [
-        trace(learner, seed, values[seed])
-        for learner, values in FINALS.items()
+        trace(learner, seed, finals[seed])
+        for learner, finals in FINALS.items()
         for seed in range(3)
     ]
     parts += [trace("squared", seed, 0.9, "2") for seed in range(3)]
@@ -180,33 +137,22 @@ def frame():
 
 # --- the plan
 
-CONFIG = {
-    "study": "s",
-    "streams": {
-        "data": {"dataset": "digits", "retrieval": {}},
-        "sim": {"generator": "separable"},
-        "foe": {"generator": "adversary", "settings": {"ratio": 9}},
-    },
-    "learners": {"slam": {"kind": "slam"}, "squared": {"kind": "rtop", "surrogate": "squared"}},
-    "experiments": {
-        "old": {"kind": "perceptron", "learners": ["slam"], "streams": ["data", "foe"]},
-        "bounds": {"kind": "perceptron", "learners": ["slam"], "streams": ["foe"]},
-        "top": {
-            "kind": "top",
-            "learners": ["squared"],
-            "streams": ["data", "sim"],
-            "figures": ["figure-3.4"],
-        },
-        "slow": {
-            "kind": "top",
-            "learners": ["squared"],
-            "streams": ["sim"],
-            "regret": True,
-            "figures": ["figure-top-regret", "figure-3.4"],
-        },
-        "unseen": {"kind": "top", "learners": ["squared"], "streams": ["data"]},
-    },
-}
+CONFIG = yaml.safe_load("""
+study: s
+streams:
+  data: {dataset: digits, retrieval: {}}
+  sim: {generator: separable}
+  foe: {generator: adversary, settings: {ratio: 9}}
+learners: {slam: {kind: slam}, squared: {kind: rtop, surrogate: squared}}
+experiments:
+  old: {kind: perceptron, learners: [slam], streams: [data, foe]}
+  bounds: {kind: perceptron, learners: [slam], streams: [foe]}
+  top: {kind: top, learners: [squared], streams: [data, sim], figures: [figure-3.4]}
+  slow:
+    {kind: top, learners: [squared], streams: [sim], regret: true,
+     figures: [figure-top-regret, figure-3.4]}
+  unseen: {kind: top, learners: [squared], streams: [data]}
+""")
 
 
 def planned(*names):
@@ -218,10 +164,8 @@ def planned(*names):
 
 
 def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
-    plan, held = (
-        planned(),
-        json.loads(Path(__file__).with_name("plan_digests.json").read_text())["shown"],
-    )
+    plan = planned()
+    held = json.loads(Path(__file__).with_name("plan_digests.json").read_text())["shown"]
 
     def known(targets):
         """The experiments of those figures or tables that are not added since."""
@@ -278,18 +222,10 @@ def test_the_table_has_means_and_intervals_of_both_rankings_at_the_chosen_rate(f
     table = top.top_table(frame, DETAILS)
     assert table["learner"].tolist() == list(FINALS)
     one = row(table, learner="squared")
-    assert (one["rate"], one["tuning"], one["rounds"], one["ok"], one["n"]) == (
-        "1",
-        "held-out",
-        1000,
-        3,
-        3,
-    )
-    assert one["rate_mean"] == 1.0
-    assert (one["mean"], one["low"], one["high"]) == interval(FINALS["squared"])
+    assert entries(one, "rate tuning rounds ok n rate_mean") == ("1", "held-out", 1000, 3, 3, 1.0)
+    assert entries(one, "mean low high") == interval(FINALS["squared"])
     assert three(one, "ranker") == interval(np.array(FINALS["squared"]) + 0.1)
-    assert (one["explored"], one["mismatched"], one["clipped"], one["idle"]) == (100, 50, 1, 7)
-    assert one["updates"] == 1000
+    assert entries(one, "explored mismatched clipped idle updates") == (100, 50, 1, 7, 1000)
     assert pd.isna(one["failed_in"])
     details = {"top": DETAILS["top"] | {"tuning": "paper"}}
     assert row(top.top_table(frame, details), learner="squared")["rate"] == "2"
@@ -298,13 +234,12 @@ def test_the_table_has_means_and_intervals_of_both_rankings_at_the_chosen_rate(f
 def test_differences_are_paired_by_seed_to_the_first_listnet_and_to_random(frame):
     table = top.top_table(frame, DETAILS)
     squared, listnet, random = (np.array(FINALS[name]) for name in ("squared", "listnet", "random"))
-    one = row(table, learner="squared")
+    one, other, own = (row(table, learner=name) for name in ("squared", "listnet", "random"))
     assert three(one, "to_listnet") == interval(squared - listnet)
     assert three(one, "to_random") == interval(squared - random)
-    assert three(row(table, learner="random"), "to_listnet") == interval(random - listnet)
-    assert three(row(table, learner="listnet"), "to_random") == interval(listnet - random)
-    assert np.isnan(row(table, learner="listnet")["to_listnet"])
-    assert np.isnan(row(table, learner="random")["to_random"])
+    assert three(own, "to_listnet") == interval(random - listnet)
+    assert three(other, "to_random") == interval(listnet - random)
+    assert np.isnan([other["to_listnet"], own["to_random"]]).all()
     alone = top.top_table(frame[frame["learner"] == "squared"], DETAILS)
     assert alone[["to_listnet", "to_random"]].isna().all().all()
 
@@ -313,13 +248,7 @@ def test_failed_runs_are_counted_and_left_out(frame):
     failed = (frame["learner"] == "squared") & (frame["setting"] == "1") & (frame["seed"] == 1)
     frame.loc[failed, ["failed_in", "updates", "idle"]] = [1001, 5, 1000]
     one = row(top.top_table(frame, DETAILS), learner="squared")
-    assert (one["ok"], one["n"], one["failed_in"], one["updates"], one["idle"]) == (
-        2,
-        3,
-        1001,
-        1000,
-        7,
-    )
+    assert entries(one, "ok n failed_in updates idle") == (2, 3, 1001, 1000, 7)
     assert one["mean"] == pytest.approx((0.50 + 0.66) / 2)
     assert one["ranker"] == pytest.approx((0.50 + 0.66) / 2 + 0.1)
     assert one["to_listnet"] == pytest.approx(((0.50 - 0.70) + (0.66 - 0.72)) / 2)
@@ -327,7 +256,7 @@ def test_failed_runs_are_counted_and_left_out(frame):
     assert row(top.top_table(frame, DETAILS), learner="squared")["failed_in"] == 900  # the first
     frame.loc[frame["learner"] == "squared", "failed_in"] = 3
     one = row(top.top_table(frame, DETAILS), learner="squared")
-    assert (one["ok"], one["n"], one["failed_in"]) == (0, 3, 3)
+    assert entries(one, "ok n failed_in") == (0, 3, 3)
     assert np.isnan([one["mean"], one["ranker"], one["to_random"], one["updates"]]).all()
 
 
@@ -388,12 +317,12 @@ def test_rounds_without_a_positive_mean_regret_are_counted_and_leave_no_slope():
     runs.loc[runs["round"].isin([20, 50]), "surrogate_loss"] = 0.0
     runs.loc[runs["round"] == 100, "surrogate_loss"] = 100.0 * 100  # a regret of exactly 0
     one = only(runs)
-    assert (one["nonpositive"], one["slopes"], one["ok"]) == (3, 0, 3) and np.isnan(one["slope"])
+    assert entries(one, "nonpositive slopes ok") == (3, 0, 3) and np.isnan(one["slope"])
     runs = powers(0.5, 0.5, 0.5)
     # the mean is above 0
     runs.loc[(runs["round"] == 200) & (runs["seed"] == 0), "surrogate_loss"] = 200.0 * 100
     one = only(runs)
-    assert (one["nonpositive"], one["slopes"], one["ok"]) == (0, 3, 3) and np.isfinite(one["slope"])
+    assert entries(one, "nonpositive slopes ok") == (0, 3, 3) and np.isfinite(one["slope"])
 
 
 def test_regret_is_where_there_are_comparators_of_the_judge_stream_and_seed():
@@ -409,11 +338,11 @@ def test_regret_is_where_there_are_comparators_of_the_judge_stream_and_seed():
     table = top.regret_table(runs, DETAILS, there)
     assert table["learner"].tolist() == ["squared", "full"]  # no surrogate judges the others
     one = row(table, learner="squared")
-    assert (one["ok"], one["n"], one["slopes"]) == (2, 3, 2)
+    assert entries(one, "ok n slopes") == (2, 3, 2)
     assert three(one, "regret") == interval(3 * 1000 ** np.array([0.5, 0.7]))
     none = row(table, learner="full")
-    assert (none["ok"], none["n"], none["slopes"], none["nonpositive"]) == (0, 1, 0, 0)
-    assert np.isnan([none["regret"], none["slope"], none["per_round"], none["gap_share"]]).all()
+    assert entries(none, "ok n slopes nonpositive") == (0, 1, 0, 0)
+    assert np.isnan(entries(none, "regret slope per_round gap_share")).all()
     assert pd.isna(none["from_round"])
     for nothing in (None, traces.read_comparators([])):
         assert top.regret_table(runs, DETAILS, nothing)["ok"].tolist() == [0, 0]
@@ -421,21 +350,15 @@ def test_regret_is_where_there_are_comparators_of_the_judge_stream_and_seed():
         top.regret_table(trace("random", 0, 0.5), DETAILS, there)
 
 
-def test_a_learner_is_measured_against_its_judges_comparator():
+def test_a_learner_is_measured_against_its_judges_comparator_and_failed_runs_have_no_regret():
     there = gathered(comparators("squared"), comparators("ranksvm", best=ROUNDS * 100.0 - 50))
     one = only(powers(0.5, 0.5, judge="ranksvm"), there)
-    assert (one["objective"], one["judge"], one["regret"]) == (
-        "squared",
-        "ranksvm",
-        pytest.approx(3 * 1000**0.5 + 50),
-    )
-
-
-def test_failed_runs_have_no_regret():
+    assert entries(one, "objective judge") == ("squared", "ranksvm")
+    assert one["regret"] == pytest.approx(3 * 1000**0.5 + 50)
     runs = powers(0.5, 0.6, 0.7)
     runs.loc[runs["seed"] == 1, "failed_in"] = 1001
     one = only(runs)
-    assert (one["ok"], one["n"], one["slopes"]) == (2, 3, 2)
+    assert entries(one, "ok n slopes") == (2, 3, 2)
     assert one["regret"] == pytest.approx(3 * (1000**0.5 + 1000**0.7) / 2)
 
 
@@ -446,10 +369,8 @@ def test_the_gap_and_the_bound_are_shares():
     one, regret = only(runs, there), 3 * 1000**0.5
     # the larger of the two seeds', at the horizon
     assert one["gap_share"] == pytest.approx(12 / regret)
-    assert (one["bound"], one["bound_share"]) == (
-        300,
-        pytest.approx((regret / 300 + regret / 600) / 2),
-    )
+    assert one["bound"] == 300
+    assert one["bound_share"] == pytest.approx((regret / 300 + regret / 600) / 2)
     one = only(powers(0.5, 0.5, factor=-1.0), comparators(gap=1.0))
     assert np.isnan(one["gap_share"])  # of a regret that is none
     assert one["regret"] == pytest.approx(-(1000**0.5))
@@ -568,13 +489,10 @@ def test_points_against_k_are_the_rows(study):
     frame = frame_of("figure-top-k", study)
     # others show their own ranking
     assert set(frame.loc[frame["ranking"] == "own", "kind"]) == {"rtop"}
-    assert frame.dropna(subset="place").set_index("learner")["place"].to_dict() == {
-        "squared": "1",
-        "squared-5": "5",
-        "ranksvm": "2",
-        "smooth": "1",
-        "full": "all",
-    }
+    places = frame.dropna(subset="place").set_index("learner")["place"].to_dict()
+    assert " ".join(f"{one}:{k}" for one, k in places.items()) == (
+        "squared:1 squared-5:5 ranksvm:2 smooth:1 full:all"
+    )
     for axis, panel in panels_of(frame, drawing.against_k):
         labels = [text.get_text() for text in axis.get_xticklabels()]
         assert labels == ["1", "2", "5", "all"]
@@ -593,46 +511,26 @@ def test_two_learners_of_an_objective_at_one_k_are_two_lines():
         for seed in range(2)
     ]
     parts += [trace("squared", seed, 0.6, learner="twin") for seed in range(2)]
-    details = {
-        "top": DETAILS["top"]
-        | {
-            "titles": DETAILS["top"]["titles"]
-            | {
-                "learners": {
-                    "squared": "S1",
-                    "squared-5": "S5",
-                    "listnet": "LN",
-                    "twin": "Twin",
-                }
-            }
-        }
-    }
+    titles = {"squared": "S1", "squared-5": "S5", "listnet": "LN", "twin": "Twin"}
+    own = {"titles": DETAILS["top"]["titles"] | {"learners": titles}}
+    details = {"top": DETAILS["top"] | own}
     frame = top.against_k(gathered(*parts), details)
     shown = frame[frame["ranking"] == "shown"].set_index("learner")["line"].to_dict()
-    assert shown == {
-        "squared": "Squared",
-        "squared-5": "Squared",
-        "listnet": "LN",
-        "twin": "Squared, Twin",
-    }
+    lines = ("Squared", "Squared", "LN", "Squared, Twin")
+    assert shown == dict(zip(titles, lines, strict=True))
     with pytest.raises(SettingError, match="no learner of this figure descends"):
         top.against_k(parts[-3], details | {"top": details["top"]})
 
 
 def test_regrets_are_the_rows_with_slopes_beside(study):
     frame = frame_of("figure-top-regret", study)
-    assert set(frame["learner"]) == {
-        "squared",
-        "squared-5",
-        "ranksvm",
-        "full",
-        "listnet",
-        "listnet-2",
+    assert {*frame["learner"]} == {
+        *["squared", "squared-5", "ranksvm", "full", "listnet", "listnet-2"]
     }
     assert set(frame.loc[frame["experiment"] == "again", "n"]) == {2}
     one = row(frame, experiment="top", learner="full", round=500)
-    values = np.array([2, 3, 4]) * 500**0.6
-    assert (one["mean"], one["low"], one["high"]) == interval(values)
+    regrets = np.array([2, 3, 4]) * 500**0.6
+    assert entries(one, "mean low high") == interval(regrets)
     assert three(one, "slope") == pytest.approx((0.6, 0.6, 0.6))
     assert one["gap"] == 0.5
     for axis, panel in panels_of(frame, drawing.regrets):
@@ -664,7 +562,7 @@ def test_a_large_gap_of_the_comparator_is_drawn(study, tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("change", ["negative", "no gap", "endless gap", "few rounds"])
+@pytest.mark.parametrize("change", ["negative", "endless gap", "few rounds"])
 def test_regrets_of_any_kind_can_be_drawn(change, study, tmp_path):
     frame, there = (part[part["experiment"] == "top"].copy() for part in study)
     frame = frame[frame["learner"].isin(["squared", "full"])]
@@ -672,9 +570,8 @@ def test_regrets_of_any_kind_can_be_drawn(change, study, tmp_path):
         there["best"] += np.where(there["judge"] == "squared", 1e9, 0.0)
     elif change == "few rounds":
         there = there[there["round"] == 1000]
-
     else:
-        there["gap"] = np.nan if change == "no gap" else np.inf
+        there["gap"] = np.inf
     make("figure-top-regret", tmp_path / "figure", frame, there)
     svg = (tmp_path / "figure.svg").read_text()
     assert ("no slope" in svg) == (change == "few rounds")
@@ -711,12 +608,7 @@ def test_an_objective_has_one_colour_and_full_feedback_is_dashed(study):
     assert colours["squared"] == colours["squared-5"]
     assert colours["ranksvm"] == colours["full"]
     assert colours["listnet"] == colours["listnet-2"]
-    assert (
-        len(
-            {colours[name] for name in ("squared", "ranksvm", "smooth", "listnet", "random", "own")}
-        )
-        == 6
-    )
+    assert len({*entries(colours, "squared ranksvm smooth listnet random own")}) == 6
     dashes = {learner: line for learner, (_, _, line) in looks.items()}
     assert [dashes[name] for name in ("squared", "ranksvm", "smooth")] == ["-"] * 3
     assert [dashes[name] for name in ("full", "listnet", "random")] == ["--"] * 3
@@ -745,14 +637,9 @@ def test_one_title_is_one_look_and_two_learners_of_one_title_are_told_apart():
         return [text.get_text() for text in drawn.legends[0].get_texts()], len(set(looks))
 
     assert legend(("a", "one", "squared"), ("b", "two", "squared")) == (["Title"], 1)
-    assert legend(("a", "one", "squared"), ("a", "two", "squared")) == (
-        ["Title (one)", "Title (two)"],
-        2,
-    )
-    assert legend(("a", "one", "squared"), ("b", "two", "full")) == (
-        ["Title (one)", "Title (two)"],
-        2,
-    )
+    apart = ["Title (one)", "Title (two)"], 2
+    assert legend(("a", "one", "squared"), ("a", "two", "squared")) == apart
+    assert legend(("a", "one", "squared"), ("b", "two", "full")) == apart
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 12])
@@ -774,35 +661,17 @@ def test_texts_beside_a_panel_do_not_touch(count, low):
 
 def test_comparators_are_read_with_what_they_are_of(tmp_path):
     paths = []
-    table = pa.table(
-        {
-            "seed": [0, 1],
-            "round": [9, 9],
-            "best": [1.5, 2.5],
-            "gap": [0.1, 0.2],
-            "norm": [1.0, 0.5],
-            "at_zero": [3.0, 4.0],
-        }
-    )
+    columns = ["seed", "round", "best", "gap", "norm", "at_zero"]
+    table = pa.table(dict(zip(columns, np.arange(12.0).reshape(6, 2), strict=True)))
     for number, judge in enumerate(("squared", "kl")):
         paths.append(tmp_path / f"{number}.parquet")
         write_parquet(
             table, paths[-1], {"experiment": "top", "stream": "a", "judge": judge, "radius": 1.0}
         )
     frame = traces.read_comparators(paths)
-    assert list(frame) == [
-        "experiment",
-        "stream",
-        "judge",
-        "seed",
-        "round",
-        "best",
-        "gap",
-        "norm",
-        "at_zero",
-    ]
+    assert list(frame) == ["experiment", "stream", "judge", *columns]
     assert frame["judge"].tolist() == ["squared", "squared", "kl", "kl"]
-    assert frame["best"].tolist() == [1.5, 2.5, 1.5, 2.5]
+    assert frame["best"].tolist() == [4, 5, 4, 5]
     assert list(traces.read_comparators([])) == list(frame)
     paths[1].write_bytes(b"text")
     with pytest.raises(DataError, match=r"1\.parquet: not a whole comparator file"):
@@ -817,48 +686,27 @@ def test_runs_are_read_with_their_settings_as_played(tmp_path):
     streams.write(tmp_path / "toy.arrow", queries, {})
     smooth = {"kind": "rtop", "surrogate": "smoothdcg", "epsilon": 1, "rates": [0.5, 0.1]}
     learners = {"smooth": smooth, "listnet": {"kind": "listnet"}, "random": {"kind": "random"}}
-    readings = {
-        "source": "text",
-        "schedule": "aistats16",
-        "mismatch": 10,
-        "radius": 2,
-        "judge": None,
-    }
+    readings = yaml.safe_load(
+        "{source: text, schedule: aistats16, mismatch: 10, radius: 2, judge: null}"
+    )
+    alike = yaml.safe_load(
+        """{study: toy, study_seed: 1, experiment: top, kind: top, stream: a, rounds: 64,
+        empty: zero, order: shuffled, keep: 1.0, stream_settings: {dataset: letor}}"""
+    )
     files = []
     for name, settings in learners.items():
         files.append(tmp_path / f"{name}.parquet")
-        job = {
-            "study": "toy",
-            "study_seed": 1,
-            "experiment": "top",
-            "kind": "top",
-            "stream": "a",
-            "learner": name,
-            "stream_settings": {"dataset": "letor"},
-            "learner_settings": settings,
-            "rounds": 64,
-            "empty": "zero",
-            "order": "shuffled",
-            "keep": 1.0,
-            **readings,
-        }
+        job = alike | {"learner": name, "learner_settings": settings} | readings
         run(job, files[-1], [0, 1, 2, TUNING], [tmp_path / "toy.arrow"])
     titles = {"streams": {"a": "A"}, "learners": {name: name for name in learners}}
     details = DETAILS["top"] | {"readings": readings, "titles": titles}
     frame, found = traces.read([Runs("top", files, details)])
     assert found == {"top": details}
     played = frame.groupby("learner")[list(PLAYED)].first()
-    expected = {
-        "objective": "smoothdcg",
-        "judge": "smoothdcg",
-        "k": 1,
-        "sign": "negated",
-        "gamma_decay": 0,
-        "gamma": pytest.approx(64 ** (-1 / 3)),
-        "mismatch": 10,
-        "radius": 2,
-        "epsilon": 1,
-    }
+    expected = yaml.safe_load(
+        """{objective: smoothdcg, judge: smoothdcg, k: 1, sign: negated, gamma_decay: 0,
+        mismatch: 10, radius: 2, epsilon: 1}"""
+    ) | {"gamma": pytest.approx(64 ** (-1 / 3))}
     assert played.loc["smooth", [*expected]].to_dict() == expected
     assert played.loc["listnet", ["objective", "k", "radius"]].tolist() == ["listnet", 0, 2]
     assert played.loc["random", ["objective", "judge", "sign"]].tolist() == [""] * 3

@@ -52,23 +52,13 @@ def resolved(**settings):
 
 def test_what_the_settings_amount_to():
     plain = resolved(surrogate="squared")
-    assert (plain.k, plain.gamma, plain.floor, plain.control, plain.decay) == (
-        1,
-        0.0,
-        1.0,
-        True,
-        0.5,
-    )
+    assert (plain.k, plain.gamma, plain.floor, plain.decay) == (1, 0.0, 1.0, 0.5)
+    assert plain.control
     pairs = resolved(surrogate="logistic", exploration=0.05)
     assert (pairs.k, pairs.gamma, pairs.gamma_decay, pairs.judge) == (2, 0.05, 0.0, "ranksvm")
     full = resolved(surrogate="squared", weights="full", exploration="schedule")
-    assert (full.gamma, full.gamma_decay, full.decay, full.floor, full.control) == (
-        0.1,
-        1 / 3,
-        2 / 3,
-        0.0,
-        True,
-    )
+    assert (full.gamma, full.gamma_decay, full.decay, full.floor) == (0.1, 1 / 3, 2 / 3, 0.0)
+    assert full.control
     assert full.mismatch == 1.0  # whatever the experiment's is
     clipped = resolved(surrogate="squared", weights="clipped", clip=0.2, exploration=0.1)
     assert (clipped.floor, way("seen", vars(clipped))) == (0.2, "weights clipped")
@@ -81,25 +71,12 @@ def test_what_the_settings_amount_to():
     ("settings", "words"),
     [
         ({"surrogate": "kl"}, "unknown surrogate 'kl'"),
-        (
-            {"surrogate": "logistic", "k": 1},
-            "logistic compares documents: from 1 grade nothing is learnt",
-        ),
+        ({"surrogate": "logistic", "k": 1}, "logistic compares documents: from 1 grade nothing"),
         ({"surrogate": "squared", "source": "released-code"}, "no learner of the kind 'seen'"),
         ({}, "needs a surrogate"),
-        (
-            {"surrogate": "listnet", "weights": "full", "exploration": 0.1},
-            "ListNet cannot be estimated",
-        ),
-        (
-            {"surrogate": "squared", "weights": "full"},
-            "without exploration what is seen is seen for certain",
-        ),
+        ({"surrogate": "listnet", "weights": "full", "exploration": 0.1}, "cannot be estimated"),
+        ({"surrogate": "squared", "weights": "full"}, "without exploration what is seen is seen"),
         ({"surrogate": "squared", "gamma": 0.2, "exploration": 0.1}, "gamma does nothing"),
-        (
-            {"surrogate": "listnet", "weights": "clipped", "exploration": 0.1},
-            "ListNet cannot be estimated",
-        ),
     ],
 )
 def test_what_cannot_be_played_or_contradicts_itself_is_refused(settings, words):
@@ -171,54 +148,26 @@ def test_where_fair_documents_mislead_the_sum_over_all_says_the_opposite_of_thos
 
 def traces():
     rounds, parts = np.array([10, 100]), []
-    for learner, (kind, loss, k, made, gamma, decay, iterate) in LEARNERS.items():
+    common = {"experiment": "top", "stream": "a", "setting": "1.0", "rate": 1.0, "round": rounds}
+    common |= {"tuning_seed": False, "source": "text", "own_measure": "ndcg@10", "failed_in": 0}
+    common |= {"loss": 1.0, "surrogate_loss": 1.0, "user": ""}
+    common |= dict.fromkeys(("steps", "exploration"), "schedule")
+    columns = "kind", "objective", "k", "way", "gamma", "gamma_decay", "iterate"
+    for learner, settings in LEARNERS.items():
+        of = common | {"learner": learner} | dict(zip(columns, settings, strict=True))
+        of["explored"] = rounds // 10 if of["gamma"] > 0 else 0
         for seed, shift in enumerate((-0.02, 0.0, 0.02)):
             value = FINALS[learner] + shift
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "experiment": "top",
-                        "stream": "a",
-                        "learner": learner,
-                        "seed": seed,
-                        "setting": "1.0",
-                        "rate": 1.0,
-                        "round": rounds,
-                        "tuning_seed": False,
-                        "source": "text",
-                        "kind": kind,
-                        "own_measure": "ndcg@10",
-                        "ndcg@10": [value / 2, value],
-                        "ndcg": value,
-                        "ap": value,
-                        "ranker_ndcg@10": value,
-                        "loss": 1.0,
-                        "surrogate_loss": 1.0,
-                        "failed_in": 0,
-                        "explored": rounds // 10 if gamma > 0 else 0,
-                        "objective": loss,
-                        "k": k,
-                        "gamma": gamma,
-                        "gamma_decay": decay,
-                        "way": made,
-                        "iterate": iterate,
-                        "steps": "schedule",
-                        "exploration": "schedule",
-                        "user": "",
-                    }
-                )
-            )
+            found = dict.fromkeys(("ndcg", "ap", "ranker_ndcg@10"), value)
+            found |= {"seed": seed, "ndcg@10": [value / 2, value]}
+            parts.append(pd.DataFrame(of | found))
     return pd.concat(parts, ignore_index=True)
 
 
 def test_the_table_compares_each_with_the_unbiased_estimate_and_with_every_grade():
     table = frames_seen.table(traces(), DETAILS).set_index("learner")
-    assert table.loc["seen-1", ["loss", "way", "k", "mean"]].tolist() == [
-        "squared",
-        "as seen",
-        1,
-        pytest.approx(0.6),
-    ]
+    row = table.loc["seen-1", ["loss", "way", "k", "mean"]].tolist()
+    assert row == ["squared", "as seen", 1, pytest.approx(0.6)]
     assert table.loc["seen-1", "to_unbiased"] == pytest.approx(0.2)
     # of the first learner that sees all
     assert table.loc["seen-1", "to_full"] == pytest.approx(-0.1)
@@ -239,26 +188,19 @@ def test_the_table_compares_each_with_the_unbiased_estimate_and_with_every_grade
 
 def test_the_figure_has_the_best_learner_from_each_feedback_in_each_use():
     frame = traces()
-    clicked = frame[frame["learner"] == "seen-1"].assign(
-        learner="clicked", kind="clicked", user="perfect"
-    )
-    ridge = frame[frame["learner"] == "seen-1"].assign(
-        learner="ridge", kind="ridge", objective="", way="least squares"
-    )
+    seen, papers, two = (frame[frame["learner"] == of] for of in ("seen-1", "papers-1", "seen-2"))
+    clicked = seen.assign(learner="clicked", kind="clicked", user="perfect")
+    ridge = seen.assign(learner="ridge", kind="ridge", objective="", way="least squares")
     ridge["ndcg@10"] += 0.05
-    scaled = frame[frame["learner"] == "papers-1"].assign(
-        learner="scaled", way="unbiased but for mismatch"
-    )
-    better = frame[frame["learner"] == "seen-2"].assign(learner="better-2")
+    scaled = papers.assign(learner="scaled", way="unbiased but for mismatch")
+    better = two.assign(learner="better-2")
     for column in ("ndcg@10", "ranker_ndcg@10"):
         better[column] += 0.02  # on the seeds reported; on the one set aside it is worse
     frame = pd.concat([frame, clicked, better, ridge, scaled])
     aside = frame[frame["seed"] == 0].assign(seed=TUNING, tuning_seed=True)
     aside.loc[aside["learner"] == "better-2", "ndcg@10"] -= 0.1
-    details = {
-        "top": DETAILS["top"]
-        | {"titles": TITLES | {"learners": dict.fromkeys(frame["learner"], "")}}
-    }
+    titles = TITLES | {"learners": dict.fromkeys(frame["learner"], "")}
+    details = {"top": DETAILS["top"] | {"titles": titles}}
     shown = frames_seen.by_feedback(pd.concat([frame, aside]), details)
     assert {tuple(row) for row in shown[["feedback", "use", "learner", "of"]].to_numpy()} == {
         ("all", "as seen", "seen-all", 2),
@@ -271,15 +213,9 @@ def test_the_figure_has_the_best_learner_from_each_feedback_in_each_use():
     gaps = shown.set_index(["feedback", "use"])["mean"]
     assert gaps["one", "unbiased"] == pytest.approx(0.5 - 0.69) and (shown["n"] == 3).all()
     figure = drawings.feedback(shown)
-    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == [
-        "all",
-        "two",
-        "one",
-        "clicks",
-    ]
-    assert figure.get_suptitle() == (
-        "From one grade in each round, least squares loses 0.04 of NDCG@10"
-    )
+    labels = [text.get_text() for text in figure.axes[0].get_xticklabels()]
+    assert labels == ["all", "two", "one", "clicks"]
+    assert "one grade in each round, least squares loses 0.04 of NDCG@10" in figure.get_suptitle()
     plt.close(figure)
     moved = shown["use"].mask(shown["feedback"] == "two", "least squares")
     figure = drawings.feedback(shown.assign(use=moved))
@@ -291,10 +227,8 @@ def test_the_figure_has_the_best_learner_from_each_feedback_in_each_use():
 
 def test_averages_are_compared_with_the_last_weights():
     frame = frames_seen.iterates(traces(), DETAILS).set_index("learner")
-    assert frame.loc["papers-1-average", ["base", "steps"]].tolist() == [
-        "Papers-1",
-        "average of all",
-    ]
+    row = frame.loc["papers-1-average", ["base", "steps"]].tolist()
+    assert row == ["Papers-1", "average of all"]
     assert frame.loc["papers-1-average", "to_last"] == pytest.approx(0.1)
     assert np.isnan(frame.loc["papers-1", "to_last"])
     assert frame.loc["papers-1", "steps"] == "last weights"

@@ -10,6 +10,7 @@ from operator import getitem
 from pathlib import Path
 
 import pytest
+import yaml
 from snakemake.iocontainers import Wildcards
 from toys import SETTLED, command, settle
 
@@ -34,12 +35,14 @@ def config(**changes):
         "streams": {"sim": {"generator": "linear"}, "real": {"dataset": "mine"}},
         "games": {"flip": {"stream": "flip", "loss": "dcg"}},
         "logs": {"hotel": {"campaign": "hotel", "settings": {}}},
-        "learners": {
-            "slam": {"kind": "slam", "rates": [0.1, 1.0]}, "listnet": {"kind": "listnet"},
-            "random": {"kind": "random"},
-            "kl": {"kind": "rtop", "surrogate": "kl"}, "ftpl": {"kind": "ftpl"},
-            "forest": {"kind": "forest"},
-        },
+        "learners": yaml.safe_load("""
+            slam: {kind: slam, rates: [0.1, 1.0]}
+            listnet: {kind: listnet}
+            random: {kind: random}
+            kl: {kind: rtop, surrogate: kl}
+            ftpl: {kind: ftpl}
+            forest: {kind: forest}
+        """),
         "experiments": {
             "all": EXPERIMENT,
             "top": EXPERIMENT | {"kind": "top", "learners": ["kl", "random"], "regret": True},

@@ -18,22 +18,17 @@ from scant.page.show import show
 from scant.study import settings
 from scant.study.plan import Plan
 
-KNOWN = {
-    "family": "top", "n": 8, "needed": np.nan, "source": "thesis, 3.2", "words": "it learns",
-    "chosen": "Ten rounds.",
-    "quantity": "difference in NDCG@10", "test": "t", "tightness": np.nan, "matters": "tuning",
-    "matters_share": 0.6,
-    "figure": "figure-3.4", "data": "Digits", "readings_holding": 0, "readings_total": 1,
-    "cells_holding": 0,
-    "cells_failing": 0, "cells_silent": 0, "cells_total": 1, "experiment": "e",
-    "deciding": "kl on Digits", "note": "",
-    "says_from": np.nan, "refuted_by": "a mean below -1", "control": "Random",
-    "control_verdict": "fails",
-    "control_estimate": -0.5, "control_low": -0.6, "control_high": -0.4,
-    "premise": "", "agreeing": 7.0, "agreeing_least": 0.47, "tipping": 0.25, "worst": 0.05,
-    "mark": "", "by_cell": "",
-    "named": "",
-}  # fmt: skip
+KNOWN = yaml.safe_load(
+    """{family: top, n: 8, needed: .nan, source: "thesis, 3.2", words: it learns,
+    chosen: Ten rounds., quantity: difference in NDCG@10, test: t, tightness: .nan,
+    matters: tuning, matters_share: 0.6, figure: figure-3.4, data: Digits,
+    readings_holding: 0, readings_total: 1, cells_holding: 0, cells_failing: 0,
+    cells_silent: 0, cells_total: 1, experiment: e, deciding: kl on Digits,
+    note: "", says_from: .nan, refuted_by: a mean below -1, control: Random,
+    control_verdict: fails, control_estimate: -0.5, control_low: -0.6,
+    control_high: -0.4, premise: "", agreeing: 7.0, agreeing_least: 0.47,
+    tipping: 0.25, worst: 0.05, mark: "", by_cell: "", named: ""}"""
+)  # fmt: skip
 STEERED = (
     "id",
     "family",
@@ -53,28 +48,29 @@ NOTHING = dict.fromkeys(("estimate", "low", "high"), np.nan) | {
     "cells_total": 0,
 }
 ROWS = [
-    KNOWN | {"id": "top-a", "row": "theorem", "verdict": "holds", "estimate": 0.5, "low": 0.4,
-             "high": 0.6,
-     "readings_holding": 2, "readings_total": 3, "statement": "It learns.", "cells_holding": 1,
-     "cells_failing": 1,
-     "cells_total": 2, "tightness": 0.5, "premise": "seeds near normal",
-     "mark": "whatever seeds are like",
-     "by_cell": "holds on digits; fails on letter"},
-    KNOWN | {"id": "top-b", "row": "reproduction", "verdict": "undecided", "estimate": 0.1,
-             "low": -0.1, "high": 0.3,
-     "needed": 30.0, "statement": "It may."},
-    KNOWN | NOTHING | {"id": "ads-c", "row": "reproduction", "verdict": "not testable here",
-                       "family": "ads",
-     "statement": "It earns.", "data": "missing here: logs", "test": "", "matters": ""},
+    KNOWN | yaml.safe_load(
+        """{id: top-a, row: theorem, verdict: holds, estimate: 0.5, low: 0.4, high: 0.6,
+        readings_holding: 2, readings_total: 3, statement: It learns.,
+        cells_holding: 1, cells_failing: 1, cells_total: 2, tightness: 0.5,
+        premise: seeds near normal, mark: whatever seeds are like,
+        by_cell: holds on digits; fails on letter}"""
+    ),
+    KNOWN | yaml.safe_load(
+        """{id: top-b, row: reproduction, verdict: undecided, estimate: 0.1, low: -0.1,
+        high: 0.3, needed: 30.0, statement: It may.}"""
+    ),
+    KNOWN | NOTHING | yaml.safe_load(
+        """{id: ads-c, row: reproduction, verdict: not testable here, family: ads,
+        statement: It earns., data: "missing here: logs", test: "", matters: ""}"""
+    ),
 ]  # fmt: skip
-CELL = {
-    "claim": "top-a", "statement": "It learns.", "family": "top", "row": "theorem",
-    "quantity": "NDCG@10", "test": "t",
-    "experiment": "e", "tuning": "held-out", "first": True, "stream": "digits", "learner": "kl",
-    "against": "",
-    "estimate": 0.5, "low": 0.4, "high": 0.6, "n": 8, "from": 0.1, "to": np.inf, "verdict": "holds",
-    "agreeing": 8.0, "agreeing_least": 0.63, "tipping": 0.25, "worst": 0.3, "mark": "",
-}  # fmt: skip
+CELL = yaml.safe_load(
+    """{claim: top-a, statement: It learns., family: top, row: theorem, quantity: NDCG@10,
+    test: t, experiment: e, tuning: held-out, first: true, stream: digits,
+    learner: kl, against: "", estimate: 0.5, low: 0.4, high: 0.6, n: 8, from: 0.1,
+    to: .inf, verdict: holds, agreeing: 8.0, agreeing_least: 0.63, tipping: 0.25,
+    worst: 0.3, mark: ""}"""
+)  # fmt: skip
 CELLS = [
     CELL,
     CELL
@@ -188,7 +184,9 @@ def test_what_is_not_there_is_said(folder, tmp_path, capsys):
     )
 
 
-TRACES = pa.table({"seed": [0], "rate": [0.1], "theory": [0], "round": [9], "ndcg@10": [0.25]})
+TRACES = pa.table(
+    yaml.safe_load("{seed: [0], rate: [0.1], theory: [0], round: [9], ndcg@10: [0.25]}")
+)
 
 
 def test_a_file_of_claims_that_holds_something_else(folder, capsys):

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pyarrow as pa
 import pytest
+from rows import entries
 
 from scant import files
 from scant.data import packing, simulated, stream
@@ -115,38 +116,29 @@ def test_retrieval_refuses_classes_too_small(rows, number):
 
 def test_retrieval_packed_from_a_table(tmp_path):
     x, labels = classes()
-    columns = {"label": pa.array(labels.astype(str))} | {
-        f"f{i + 1}": x[:, i].astype(np.float32) for i in range(3)
-    }
-    files.write_parquet(pa.table(columns), tmp_path / "one.parquet", {"task": "classification"})
+    columns = {f"f{i + 1}": x[:, i].astype(np.float32) for i in range(3)}
+    table = pa.table({"label": pa.array(labels.astype(str))} | columns)
+    files.write_parquet(table, tmp_path / "one.parquet", {"task": "classification"})
 
     def packed(name, documents):
         settings = {"retrieval": {"queries": 7, "documents": documents}, "documents": "shuffled"}
-        packing.pack(
-            name, settings, [tmp_path / "one.parquet"], tmp_path / f"{name}.arrow", study_seed=3
-        )
-        return stream.read(tmp_path / f"{name}.arrow")
+        path = tmp_path / f"{name}.arrow"
+        packing.pack(name, settings, [tmp_path / "one.parquet"], path, study_seed=3)
+        return stream.read(path)
 
     there = packed("toy", 10)
-    assert (len(there), there.metadata["largest_query"], there.metadata["features_reading"]) == (
-        7,
-        10,
-        "as-is",
-    )
+    assert len(there) == 7
+    assert entries(there.metadata, "largest_query features_reading") == (10, "as-is")
     np.testing.assert_array_equal(there.grades, there.features[:, 0] == 0)
     with pytest.raises(SettingError, match=r"streams\.toy2: retrieval of 40 documents"):
         packed("toy2", 40)
     assert not (tmp_path / "toy2.arrow").exists()
 
 
-def draw_file(folder, name="one", generator="linear", study_seed=5, seed=0, settings=(), **others):
+def draw_file(folder, name="one", generator="linear", study_seed=5, seed=0, **others):
     path = folder / f"{name}-{study_seed}-{seed}-{len(list(folder.iterdir()))}.arrow"
-    given = {
-        "generator": generator,
-        "settings": {"queries": 20} | dict(settings),
-        "documents": "shuffled",
-    } | others
-    simulated.simulate(name, given, path, study_seed, seed)
+    given = {"generator": generator, "settings": {"queries": 20}, "documents": "shuffled"}
+    simulated.simulate(name, given | others, path, study_seed, seed)
     return path
 
 
@@ -165,13 +157,9 @@ def test_a_draw_is_addressed_by_study_seed_stream_and_seed(tmp_path, generator):
 @pytest.mark.parametrize(("generator", "least"), SEPARABLE.items())
 def test_a_separable_draw_records_the_margin_that_it_achieves(tmp_path, generator, least):
     there = stream.read(draw_file(tmp_path, generator=generator))
-    ranker = np.array(there.metadata["ranker"])
-    gaps = [
-        stream.gap(x.astype(float) @ ranker, grades)
-        for x, grades in (there[q] for q in range(len(there)))
-    ]
-    assert there.metadata["margin"] == pytest.approx(min(gaps), abs=1e-12)
-    assert min(gaps) >= least - 1e-4
+    ranker, queries = np.array(there.metadata["ranker"]), (there[q] for q in range(len(there)))
+    gap = min(stream.gap(x.astype(float) @ ranker, grades) for x, grades in queries)
+    assert there.metadata["margin"] == pytest.approx(gap, abs=1e-12) and gap >= least - 1e-4
 
 
 def test_a_scaled_draw_has_no_ranker(tmp_path):
@@ -180,25 +168,20 @@ def test_a_scaled_draw_has_no_ranker(tmp_path):
     assert (there.features.min(), there.features.max()) == (0, 1)
 
 
-@pytest.mark.parametrize("distribution", ["first", "second"])
-def test_indistinguishable_distributions_have_equal_means(distribution):
-    drawn, ranker = simulated.indistinguishable(np.random.default_rng(0), distribution)
-    drawn = list(drawn)
-    assert len(drawn) == 20 and ranker is None
-    assert all(np.array_equal(x, np.eye(3)) for _, _, x in drawn)
-    grades = np.array([grade for _, grade, _ in drawn])
-    # thesis, Table B.1
-    np.testing.assert_allclose(grades.mean(axis=0), [0.45, 0.45, 0.40], atol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("distribution", "best"),
     [("first", [0.3533, 0.3920, 0.3226]), ("second", [0.3339, 0.3339, 0.4000])],
 )
-def test_indistinguishable_distributions_differ_in_what_is_best_for_ndcg(distribution, best):
-    drawn, _ = simulated.indistinguishable(np.random.default_rng(0), distribution)
+def test_indistinguishable_distributions_have_equal_means_and_differ_in_what_is_best_for_ndcg(
+    distribution, best
+):
+    queries, ranker = simulated.indistinguishable(np.random.default_rng(0), distribution)
+    _, grades, features = map(np.array, zip(*queries, strict=True))
+    assert len(grades) == 20 and ranker is None and (features == np.eye(3)).all()
+    # thesis, Table B.1
+    np.testing.assert_allclose(grades.mean(axis=0), [0.45, 0.45, 0.40], atol=1e-12)
     ideal = {1: 1.0, 2: 1 + 1 / np.log2(3)}
-    gains = np.mean([grade / ideal[grade.sum()] for _, grade, _ in drawn], axis=0)
+    gains = np.mean([one / ideal[one.sum()] for one in grades], axis=0)
     np.testing.assert_allclose(gains, best, atol=5e-5)
 
 
@@ -208,30 +191,24 @@ def test_indistinguishable_distributions_differ_in_what_is_best_for_ndcg(distrib
 def drawn_by(monkeypatch, returned):
     """The queries and the ranker that a function of one's own returns, as they are checked."""
     monkeypatch.setattr(simulated, "own", lambda *_: lambda random, size: returned)
-    queries, ranker = simulated.draw(
-        np.random.default_rng(0), {"generator": "my:blocks", "settings": {"size": 5}}
-    )
+    stated = {"generator": "my:blocks", "settings": {"size": 5}}
+    queries, ranker = simulated.draw(np.random.default_rng(0), stated)
     return list(queries), ranker
 
 
 def test_a_stream_is_drawn_by_a_function_of_ones_own(monkeypatch):
     returned = [(0, [1, 0.0], [[1], [0]]), (7, np.array([True, False]), np.eye(2)[:, :1])]
     queries, ranker = drawn_by(monkeypatch, (returned, [1.0]))
-    assert [(id, grades.tolist(), x.tolist()) for id, grades, x in queries] == [
-        (0, [1, 0], [[1], [0]]), (7, [1, 0], [[1], [0]])
-    ]  # fmt: skip
-    assert {(grades.dtype, x.dtype) for _, grades, x in queries} == {
-        (np.dtype(np.int16), np.dtype(np.float32))
-    }
-    assert ranker == [1.0]
-    assert drawn_by(monkeypatch, ([], None)) == ([], None)
+    for (id, grades, x), expected in zip(queries, (0, 7), strict=True):
+        assert (id, grades.tolist(), x.tolist()) == (expected, [1, 0], [[1], [0]])
+        assert (grades.dtype, x.dtype) == (np.int16, np.float32)
+    assert ranker == [1.0] and drawn_by(monkeypatch, ([], None)) == ([], None)
 
 
 @pytest.mark.parametrize("returned", [[], 7])
 def test_what_is_no_queries_and_ranker_is_refused(monkeypatch, returned):
-    with pytest.raises(
-        SettingError, match="my:blocks does not return queries, and a ranker or None"
-    ):
+    message = "my:blocks does not return queries, and a ranker or None"
+    with pytest.raises(SettingError, match=message):
         drawn_by(monkeypatch, returned)
 
 
@@ -239,16 +216,14 @@ def test_what_is_no_queries_and_ranker_is_refused(monkeypatch, returned):
     ("query", "reason"),
     [
         ((0, [0.5, 1], [[1], [2]]), "my:blocks: a grade of query 1 0.5 is not a whole number"),
-        ((0, [65537, 1], [[1], [2]]), "65537 is above 30"),
         ((0, [2**32 + 1, 1], [[1], [2]]), "4294967297 is above 30"),
         ((0, [np.nan, 1], [[1], [2]]), "nan is not a whole number"),
         ((0, [-1, 1], [[1], [2]]), "-1 is negative"),
         ((0, ["1", "0"], [[1], [2]]), "numbers are expected"),
         (
-            (0, [1, 0], [[np.inf], [2]]),
-            "a feature of query 1 is not finite in single precision: inf",
+            (0, [1, 0], [[1e39], [2]]),
+            "a feature of query 1 is not finite in single precision: 1e+39",
         ),
-        ((0, [1, 0], [[1e39], [2]]), "not finite in single precision: 1e+39"),
         ((0, [1, 0], [[1j], [2]]), "has the type complex128"),
         ((0, [1, 0], [1, 2]), "features of shape (2,)"),
         ((0, [1], [[1], [2]]), "grades of shape (1,) and features of shape (2, 1)"),
@@ -256,7 +231,6 @@ def test_what_is_no_queries_and_ranker_is_refused(monkeypatch, returned):
         ((0, [1, 0], [[1], [2, 3]]), "query 1 is not (id, grades, features)"),
         ((0.5, [1], [[1]]), "the id of query 1 0.5 is not a whole number"),
         (("a", [1], [[1]]), "the id of query 1 has the type"),
-        ((0, [1]), "query 1 is not (id, grades, features)"),
         (7, "query 1 is not (id, grades, features)"),
     ],
 )

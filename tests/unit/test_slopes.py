@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -174,7 +175,9 @@ def test_every_seed_has_a_pseudo_value_or_the_reason_why_not():
 
 def test_slopes_over_rounds_begin_at_a_hundredth_of_each_horizon():
     frame = pd.DataFrame(
-        {"round": [1, 9, 10, 99, 100, 1000], "end": [1000, 1000, 1000, 10_000, 10_000, 1000]}
+        yaml.safe_load(
+            """{round: [1, 9, 10, 99, 100, 1000], end: [1000, 1000, 1000, 10000, 10000, 1000]}"""
+        )
     )
     assert FROM == 0.01
     assert late_rounds(frame, "end")["round"].tolist() == [10, 100, 1000]

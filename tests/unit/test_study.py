@@ -2,13 +2,15 @@
 
 import inspect
 import json
+import re
 from copy import deepcopy
 from dataclasses import fields
 from pathlib import Path
 
 import jsonschema
 import pytest
-from small_studies import load, planned, small, with_ads, with_games, with_top
+import yaml
+from small_studies import STUDIES, load, put, shipped, small, with_ads, with_games, with_top
 
 from scant.ads.family import SETTINGS_BY_ORIGIN
 from scant.bandits import campaigns, scorers
@@ -28,7 +30,6 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = schema()
 STREAM = SCHEMA["$defs"]["stream"]["properties"]
 PLACES = (*families.places(), "learners")
-STUDIES = [ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))]
 CONTEXTUAL = {  # defaults of experiments on streams
     "seeds": 10, "batch": 5, "tuning_seeds": 5, "tuning": "held-out", "source": "text",
     "rounds": None, "empty": "zero",
@@ -100,16 +101,11 @@ def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path, monkeypatc
 
 def test_every_absent_key_has_its_default():
     study, datasets = load(small())
-    assert (study["seed"], study["data"], study["datasets"], study["tables_of"]) == (
-        2016,
-        {"mirror": None},
-        {},
-        [],
+    assert (study["seed"], study["data"], study["datasets"]) == (2016, {"mirror": None}, {})
+    assert study["tables_of"] == []
+    assert study["streams"]["sim"] == yaml.safe_load(
+        "{generator: separable, settings: {}, shared: false, documents: shuffled, drop_last: false}"
     )
-    assert study["streams"]["sim"] == {
-        "generator": "separable", "settings": {}, "shared": False, "documents": "shuffled",
-        "drop_last": False,
-    }  # fmt: skip
     # a learner's defaults are those of its Settings
     assert study["learners"]["random"] == {"kind": "random"}
     assert study["experiments"]["all"] == CONTEXTUAL | {
@@ -131,19 +127,13 @@ def test_an_experiment_has_the_settings_of_its_own_family_alone():
     assert completed(with_top(), "top") == CONTEXTUAL | {
         "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None, "regret": False
     }  # fmt: skip
-    assert completed(with_games()) == {
-        "batch": 5,
-        "figures": [],
-        "comparator": "prefix",
-        "baseline": None,
-    }
-    assert completed(with_ads()) == {
-        "batch": 5, "figures": [], "baseline": None, "tuning": "held-out", "validation": 0.2,
-        "threshold": "f1",
-        "undersample": None, "undersampled": "classifiers", "standardise": True, "select": 1.0,
-        "epsilons": [0.0],
-        "level": 0.95, "users": 262144,
-    }  # fmt: skip
+    games = {"batch": 5, "figures": [], "comparator": "prefix", "baseline": None}
+    assert completed(with_games()) == games
+    assert completed(with_ads()) == yaml.safe_load(
+        """{batch: 5, figures: [], baseline: null, tuning: held-out, validation: 0.2,
+        threshold: f1, undersample: null, undersampled: classifiers,
+        standardise: true, select: 1.0, epsilons: [0.0], level: 0.95, users: 262144}"""
+    )  # fmt: skip
 
 
 def test_what_is_set_stays_and_what_was_given_is_not_changed():
@@ -239,11 +229,10 @@ def test_the_schema_is_a_schema():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", STUDIES)
 def test_the_studies_are_whole(path):
-    plan = planned(read_yaml(path))
-    study = plan.study
-    assert path.stem in (study["study"], "config")
+    study, _ = shipped(path)
+    assert Path(path).stem in (study["study"], "config")
     used = {
         key: {one for e in study["experiments"].values() for one in e.get(key, ())}
         for key in PLACES
@@ -252,12 +241,10 @@ def test_the_studies_are_whole(path):
         place["stream"] for place in study["populations"].values() if "stream" in place
     }
     assert used == {key: set(study[key]) for key in used}  # nothing is left over
-    for name, experiment in study["experiments"].items():
-        assert plan.jobs[name] or experiment["figures"] == ["figure-games-time"]
 
 
 def test_study_ids_differ():
-    ids = [read_yaml(path)["study"] for path in STUDIES]
+    ids = [read_yaml(ROOT / path)["study"] for path in STUDIES]
     assert len(set(ids)) == len(ids)
 
 
@@ -370,98 +357,69 @@ def test_experiments_have_the_settings_that_their_families_declare():
 # --- what is wrong is said
 
 
-def put(*path, value):
-    def change(config):
-        for key in path[:-1]:
-            config = config.setdefault(key, {})
-        config[path[-1]] = value
-
-    return change
-
-
-EXPERIMENT_OF, TOP = ("experiments", "all"), ("experiments", "top")
+UNPLAYED = yaml.safe_load("""
+grid: {kind: rtop, surrogate: squared, rates: [0.1, 1.0]}
+in-theory: {kind: listnet, rates: [theory]}
+top-in-theory: {kind: rtop, surrogate: squared, rates: [theory]}
+ap: {kind: listnet, measure: ap}
+late: {kind: listnet, decay: 0.5}
+""")
 
 
-BAD = {
-    "unknown key": (put("sede", value=1), (r"study: top level: unknown key 'sede': did you mean "
-                                          r"'seed'")),
-    "a title twice": (
-        put("learners", "random", "title", value="slam"),
-        "all: learners: slam and random have the same title, 'slam'"
-    ),
-    "unknown key of a learner": (put("learners", "slam", "rate", value=[1]),
-                                 "study: learners.slam: .*'rates'"),
-    "missing key": (lambda config: config.pop("learners"), "'learners' is a required property"),
-    "no kind": (put("learners", "own", value={}), "learners.own: 'kind' is a required property"),
-    "learner": (put(*EXPERIMENT_OF, "learners", value=["slamm"]),
-                "experiments.all.learners: .*'slam'"),
-    "stream": (put(*EXPERIMENT_OF, "streams", value=["reel"]), "experiments.all.streams: .*'real'"),
-    "generator's setting": (put("streams", "sim", "settings", value={"noise": 1}),
-                            "streams.sim.settings: .*'noise'"),
-    "data set": (put("streams", "real", "dataset", value="oshumed"), "streams.real: .*'ohsumed'"),
-    "part": (put("streams", "real", "parts", value=["fold1-tset"]),
-             "streams.real: .*did you mean 'fold1-test'"),
-    "reading source": (put(*EXPERIMENT_OF, "source", value="code"),
-                       "all.source: .*Known: released-code, text"),
-    "more seeds than have numbers": (
-        put(*EXPERIMENT_OF, "seeds", value=[999_999, 2]),
-        "experiments.all: seeds: 1,000,000 are the most"
-    ),
-    "nothing to tune on": (put(*EXPERIMENT_OF, "tuning_seeds", value=0),
-                           "experiments.all: .*needs tuning_seeds"),
-    "theory's rate": (
-        put("learners", "own", value={"kind": "binary-perceptron", "rates": ["theory"]}),
-        "learners.own: theory gives"
-    ),
-    "options": (put("learners", "slam", "options", value={"a": 1}),
-                "learners.slam: options are for learners of your"),
-    "retrieval of rankings": (put("streams", "real", "retrieval", value={}),
-                              "streams.real: .*ohsumed is a ranking"),
-    "no retrieval": (put("streams", "uci", value={"dataset": "letter"}),
-                     "streams.uci: .*letter is a classification"),
-    "an id as a path": (put("study", value="../up"), "study: study: '../up' does not match"),
-    "a data set of one's own": (put("datasets", value={"x": {"task": "rank"}}),
-                                "the study's own data sets"),
-    "no surrogate": (lambda config: config["learners"]["top"].pop("surrogate"),
-                     "learners.top: .* needs a surrogate"),
-    "kind of experiment": (put(*TOP, "kind", value="tops"), "experiments.top.kind: .*'top'"),
-    "schedule of the code": (put(*TOP, "schedule", value="released-code"),
-                             "experiments.top.schedule: unknown value"),
-    "figure": (put(*TOP, "figures", value=["figure-3.5"]),
-               "experiments.top.figures.0: .*'figure-3.4'"),
-    "ListNet of the top": (put("learners", "top", "surrogate", value="listnet"),
-                           "experiments.top: listnet .*Lemma 27"),
-    "a short horizon": (
-        lambda config: config["experiments"]["top"].update(schedule="aistats16", rounds=7),
-        "experiments.top: gamma is 0.523 in round 1.*play 8 rounds or more",
-    ),
-    "slam at the top": (put(*TOP, "learners", value=["slam"]),
-                        "experiments.top: .*'slam'.*kind 'top'"),
-    "rtop elsewhere": (put(*EXPERIMENT_OF, "learners", value=["top"]),
-                       "all: .*'rtop'.*kind 'perceptron'"),
-    "the adversary at the top": (
-        lambda config: (
-            config["streams"].update(foe={"generator": "adversary", "settings": {"ratio": 9}}),
-            config["experiments"]["top"].update(streams=["sim", "foe"]),
-        ),
-        "experiments.top: the adversary plays against learners that see every grade",
-    ),
-    "nothing to tune on at the top": (
-        lambda config: (
-            config["learners"]["top"].update(rates=[0.1, 1.0]),
-            config["experiments"]["top"].update(tuning_seeds=0, learners=["top", "smooth"]),
-        ),
-        "experiments.top: .*needs tuning_seeds",
-    ),
-    "both kinds of stream": (put("streams", "sim", "dataset", value="ohsumed"), "streams.sim: "),
-}  # fmt: skip
+BAD = yaml.safe_load("""
+- [sede, 1, "study: top level: unknown key 'sede': did you mean 'seed'"]
+- [learners.random.title, slam, "all: learners: slam and random have the same title, 'slam'"]
+- [learners.slam.rate, [1], "study: learners.slam: .*'rates'"]
+- [learners, null, "'learners' is a required property"]
+- [learners.own, {}, "learners.own: 'kind' is a required property"]
+- [experiments.all.learners, [slamm], "experiments.all.learners: .*'slam'"]
+- [experiments.all.streams, [reel], "experiments.all.streams: .*'real'"]
+- [streams.sim.settings, {noise: 1}, "streams.sim.settings: .*'noise'"]
+- [streams.real.dataset, oshumed, "streams.real: .*'ohsumed'"]
+- [streams.real.parts, [fold1-tset], "streams.real: .*did you mean 'fold1-test'"]
+- [experiments.all.source, code, "all.source: .*Known: released-code, text"]
+- [experiments.all.seeds, [999999, 2], "experiments.all: seeds: 1,000,000 are the most"]
+- [experiments.all.tuning_seeds, 0, "experiments.all: .*needs tuning_seeds"]
+- [learners.own, {kind: binary-perceptron, rates: [theory]}, "learners.own: theory gives"]
+- [learners.slam.options, {a: 1}, "learners.slam: options are for learners of your"]
+- [streams.real.retrieval, {}, "streams.real: .*ohsumed is a ranking"]
+- [streams.uci, {dataset: letter}, "streams.uci: .*letter is a classification"]
+- [study, ../up, "study: study: '../up' does not match"]
+- [datasets, {x: {task: rank}}, "the study's own data sets"]
+- [learners.top.surrogate, null, "learners.top: .* needs a surrogate"]
+- [experiments.top.kind, tops, "experiments.top.kind: .*'top'"]
+- [experiments.top.schedule, released-code, "experiments.top.schedule: unknown value"]
+- [experiments.top.figures, [figure-3.5], "experiments.top.figures.0: .*'figure-3.4'"]
+- [learners.top.surrogate, listnet, "experiments.top: listnet .*Lemma 27"]
+- [experiments.top.learners, [slam], "experiments.top: .*'slam'.*kind 'top'"]
+- [experiments.all.learners, [top], "all: .*'rtop'.*kind 'perceptron'"]
+- [streams.sim.dataset, ohsumed, "streams.sim: "]
+- [streams.real, {dataset: obd-men}, "obd-men is a set of bandit logs"]
+- [streams.real, {dataset: obd-men, retrieval: {queries: 5}}, "obd-men is a set of bandit logs"]
+- [experiments.all, {learners: [random]}, "needs streams"]
+- [experiments.all.learners, [in-theory], theory]
+- [experiments.top.learners, [top-in-theory], theory]
+- [experiments.top.learners, [ap], "measure of the learner 'ap' does nothing"]
+- [experiments.top.learners, [late], "decay of the learner 'late' does nothing"]
+- - experiments.top
+  - {kind: top, streams: [sim], learners: [top], schedule: aistats16, rounds: 7}
+  - experiments.top. gamma is 0.523 in round 1.*play 8 rounds or more
+- - experiments.top
+  - {kind: top, streams: [sim, foe], learners: [top]}
+  - "experiments.top: the adversary plays against learners that see every grade"
+- - experiments.top
+  - {kind: top, streams: [sim], learners: [top, grid], tuning_seeds: 0}
+  - "experiments.top: .*needs tuning_seeds"
+""")
 
 
-@pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD.keys())
-def test_what_is_wrong_is_named_with_the_nearest_that_is_right(change, message):
+@pytest.mark.parametrize(("path", "value", "message"), BAD)
+def test_what_is_wrong_is_named_with_the_nearest_that_is_right(path, value, message):
     config = with_top()
+    config["learners"] |= UNPLAYED
+    config["streams"]["foe"] = {"generator": "adversary", "settings": {"ratio": 9}}
     load(config)
-    change(config)
+    put(config, path, value)
     with pytest.raises(SettingError, match=message) as caught:
         load(config)
     assert len(str(caught.value)) < 600
@@ -491,64 +449,28 @@ def test_what_no_experiment_names_is_noted():
     ]
 
 
-@pytest.mark.parametrize("name", ["all", "top"])
-def test_a_rate_that_theory_does_not_give_is_refused_before_anything_is_run(name):
-    """ListNet's among perceptrons; and RTop-kF's of a biased estimate, which the default mismatch
-    of 10 makes.
-    """
-    config = with_top(learners=["top"])
-    config["learners"]["top"]["rates"] = config["learners"]["listnet"]["rates"] = ["theory"]
-    config["experiments"]["all"]["learners"] = ["slam" if name == "top" else "listnet"]
-    config["experiments"]["top"]["mismatch"] = 10 if name == "top" else 1
-    with pytest.raises(SettingError, match="theory"):
-        load(config)
+IDLE = yaml.safe_load("""
+streams.real: {settings: {queries: 10}}
+streams.sim: {parts: [a], retrieval: {queries: 10}}
+experiments.all: {schedule: thesis, mismatch: 10, radius: 1.0, judge: kl, regret: false}
+learners.slam:
+  {surrogate: kl, k: 2, gamma: 0.1, epsilon: 0.1, epsilon_decay: 0.5, sign: negated}
+learners.listnet: {surrogate: listnet, k: 2, gamma: 0.1, epsilon: 0.1, margin: 1.0}
+learners.top:
+  {measure: ap, decay: 0.5, margin: 1.0, averaged: true, epsilon: 0.1, epsilon_decay: 0.5,
+   sign: as-printed}
+learners.full: {k: 2, gamma: 0.1, epsilon: 0.1, epsilon_decay: 0.1, sign: negated, decay: 0.5}
+learners.random: {rates: [0.1], surrogate: kl, k: 2}
+""")
 
 
-IDLE = {
-    "settings of a data set": put("streams", "real", "settings", value={"queries": 10}),
-    "parts of a simulation": put("streams", "sim", "parts", value=["a"]),
-    "retrieval of a simulation": put("streams", "sim", "retrieval", value={"queries": 10}),
-    **{
-        f"{key} of perceptrons": put(*EXPERIMENT_OF, key, value=value)
-        for key, value in {
-            "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None, "regret": False,
-        }.items()
-    },
-    **{f"{key} of {learner}": put("learners", learner, key, value=value) for learner, several in {
-        "slam": {"surrogate": "kl", "k": 2, "gamma": 0.1, "epsilon": 0.1, "epsilon_decay": 0.5,
-                 "sign": "negated"},
-        "listnet": {"surrogate": "listnet", "k": 2, "gamma": 0.1, "epsilon": 0.1, "margin": 1.0},
-        "top": {"measure": "ap", "decay": 0.5, "margin": 1.0, "averaged": True,
-                "epsilon": 0.1, "epsilon_decay": 0.5, "sign": "as-printed"},
-        "full": {"k": 2, "gamma": 0.1, "epsilon": 0.1, "epsilon_decay": 0.1, "sign": "negated",
-                 "decay": 0.5},
-        "random": {"rates": [0.1], "surrogate": "kl", "k": 2},
-    }.items() for key, value in several.items()},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("change", IDLE.values(), ids=IDLE.keys())
-def test_a_setting_that_would_do_nothing_is_refused(change):
-    config = with_top()
-    change(config)
-    with pytest.raises(
-        SettingError,
-        match=(
-            r"(streams\.(sim|real)|experiments\.all|learners\.\w+): "
-            r".* does nothing"
-        ),
-    ):
-        load(config)
-
-
-@pytest.mark.parametrize(("key", "value"), [("decay", 0.5), ("measure", "ap")])
-def test_a_listnet_setting_of_perceptrons_is_refused_at_the_top(key, value):
-    config = with_top(learners=["listnet"])
-    config["experiments"]["all"]["learners"] = ["slam"]
-    load(config)
-    config["learners"]["listnet"][key] = value
-    with pytest.raises(SettingError, match=f"{key} of the learner 'listnet' does nothing"):
-        load(config)
+@pytest.mark.parametrize("place", IDLE)
+def test_a_setting_that_would_do_nothing_is_refused(place):
+    for key, value in IDLE[place].items():
+        config = with_top()
+        put(config, f"{place}.{key}", value)
+        with pytest.raises(SettingError, match=rf"{re.escape(place)}: .*{key}.* does nothing"):
+            load(config)
 
 
 @pytest.mark.parametrize(
@@ -578,132 +500,89 @@ def refused(config, words) -> None:
     assert not [word for word in words if word not in str(error.value)], error.value
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        (
-            {"rounds": None},
-            ["experiments.e.rounds", "The horizon T, or a list of horizons", "no default"],
-        ),
-        ({"rounds": ...}, ["experiments.e: ", "needs rounds: a horizon, or a list of them"]),
-        ({"games": []}, ["needs games"]),
-        ({"games": ["h"]}, ["experiments.e.games", "unknown game 'h'"]),
-        ({"streams": ["g"]}, ["streams does nothing", "fixed-items"]),
-        ({"figures": ["figure-3.4"]}, ["figure-3.4 is no figure", "fixed-items"]),
-        ({"baseline": "none"}, ["baseline", "unknown learner"]),
-        ({"rounds": [2, 100]}, ["top on g", "T = 2", "m = 6", "k = 2"]),
-    ],
-)
-def test_what_an_experiment_on_fixed_items_cannot_be(changes, words):
-    config = with_games(**changes)
-    if config["experiments"]["e"]["rounds"] is ...:
-        del config["experiments"]["e"]["rounds"]
-    refused(config, words)
-
-
-@pytest.mark.parametrize(
-    ("learner", "words"),
-    [
-        (
-            {"kind": "rtopkf", "blocks": 90, "k": 1},
-            ["K = 90", "T = 100", "m = 6", "k = 1", "largest K is 16"],
-        ),
-        ({"kind": "slam"}, ["does not play in an experiment of kind 'fixed-items'"]),
-        ({"kind": "ftpl", "blocks": 3}, ["blocks does nothing for the kind 'ftpl'"]),
-        ({"kind": "comb-band"}, ["up to 5 items"]),
-    ],
-)
-def test_what_a_learner_on_fixed_items_cannot_be(learner, words):
+def with_game_learner(**learner):
     config = with_games()
     config["learners"]["top"] = learner
+    return config
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (
+            with_games(rounds=None),
+            ["experiments.e.rounds", "The horizon T, or a list of horizons", "no default"],
+        ),
+        (with_games(games=[]), ["needs games"]),
+        (with_games(games=["h"]), ["experiments.e.games", "unknown game 'h'"]),
+        (with_games(streams=["g"]), ["streams does nothing", "fixed-items"]),
+        (with_games(figures=["figure-3.4"]), ["figure-3.4 is no figure", "fixed-items"]),
+        (with_games(baseline="none"), ["baseline", "unknown learner"]),
+        (with_games(rounds=[2, 100]), ["top on g", "T = 2", "m = 6", "k = 2"]),
+        (
+            with_game_learner(kind="rtopkf", blocks=90, k=1),
+            ["K = 90", "T = 100", "m = 6", "k = 1", "largest K is 16"],
+        ),
+        (with_game_learner(kind="slam"), ["does not play in an experiment of kind 'fixed-items'"]),
+        (with_game_learner(kind="ftpl", blocks=3), ["blocks does nothing for the kind 'ftpl'"]),
+        (with_game_learner(kind="comb-band"), ["up to 5 items"]),
+    ],
+)
+def test_what_an_experiment_on_fixed_items_cannot_be(config, words):
     refused(config, words)
 
 
-def test_a_contextual_learner_needs_streams():
-    config = small()
-    config["experiments"]["all"] = {"learners": ["random"]}
-    with pytest.raises(SettingError, match="needs streams"):
-        load(config)
+def test_a_game_has_no_default_horizon():
+    config = with_games()
+    del config["experiments"]["e"]["rounds"]
+    refused(config, ["experiments.e: ", "needs rounds: a horizon, or a list of them"])
 
 
 # --- ads
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"logs": []}, ["needs logs"]),
-        (
-            {"logs": ["hotels"]},
-            ["experiments.e.logs", "unknown log 'hotels': did you mean 'hotel'"],
-        ),
-        ({"rounds": 10}, ["rounds does nothing", "'ads'"]),
-        ({"baseline": "oracle"}, ["baseline: unknown learner 'oracle'"]),
-        ({"figures": ["figure-3.1"]}, ["figure-3.1 is no figure", "'ads'"]),
-        ({"figures": ["figure-5.1"]}, ["figure-5.1", "hotel, which is a campaign"]),
-        ({"logs": ["men"], "learners": ["oracle"]}, ["oracle on men", "needs a campaign"]),
-        ({"logs": ["hotel"], "figures": ["figure-ctr-by-rate"]}, ["add a learner of kind uniform"]),
-        ({"logs": ["digits"], "figures": ["figure-5.1"], "epsilons": [0.1]}, ["add 0 to epsilons"]),
-        ({"epsilons": [1.5]}, ["epsilons"]),
-    ],
-)
-def test_what_an_experiment_of_ads_cannot_be(changes, words):
-    refused(with_ads(**changes), words)
+WRONG_ADS = yaml.safe_load("""
+- [experiments.e.logs, [], needs logs]
+- [experiments.e.logs, [hotels], "experiments.e.logs: unknown log 'hotels': did you mean 'hotel'"]
+- [experiments.e.rounds, 10, "rounds does nothing .*'ads'"]
+- [experiments.e.baseline, oracle, "baseline: unknown learner 'oracle'"]
+- [experiments.e.figures, [figure-3.1], "figure-3.1 is no figure .*'ads'"]
+- [experiments.e.figures, [figure-5.1], "figure-5.1.*hotel, which is a campaign"]
+- [experiments.e.epsilons, [1.5], epsilons]
+- - experiments.e
+  - {kind: ads, logs: [men], learners: [oracle], seeds: 3}
+  - oracle on men.*needs a campaign
+- - experiments.e
+  - {kind: ads, logs: [hotel], learners: [ranker], seeds: 3, figures: [figure-ctr-by-rate]}
+  - add a learner of kind uniform
+- - experiments.e
+  - {kind: ads, logs: [digits], learners: [ranker], figures: [figure-5.1], epsilons: [0.1]}
+  - add 0 to epsilons
+- [logs.hotel, {campaign: motel}, hotel]
+- [logs.hotel, {campaign: hotel, dataset: digits}, logs.hotel]
+- [logs.hotel, {campaign: hotel, settings: {floor: 0.5}}, "logs.hotel.*floor is 0.5"]
+- [logs.hotel, {campaign: hotel, train: x}, train does nothing for this log]
+- [logs.hotel, {dataset: digits, least_propensity: 0.1}, least_propensity does nothing]
+- [logs.hotel, {dataset: mq2008}, mq2008 is a ranking set]
+- [logs.hotel, {dataset: obd-men, train: bts}, test is needed]
+- [logs.hotel, {dataset: obd-men, train: bts, test: bts}, same part]
+- [logs.hotel, {dataset: obd-men, train: bts, test: randon}, did you mean 'random']
+- [logs.hotel, {dataset: obd-men, train: bts, test: random, share: 0.5}, share does nothing]
+""")
 
 
-@pytest.mark.parametrize(
-    ("log", "words"),
-    [
-        ({"campaign": "motel"}, ["hotel"]),
-        ({"campaign": "hotel", "dataset": "digits"}, ["logs.hotel"]),
-        ({"campaign": "hotel", "settings": {"floor": 0.5}}, ["logs.hotel", "floor is 0.5"]),
-        ({"campaign": "hotel", "train": "x"}, ["train does nothing for this log"]),
-        ({"dataset": "digits", "least_propensity": 0.1}, ["least_propensity does nothing"]),
-        ({"dataset": "mq2008"}, ["mq2008 is a ranking set"]),
-        ({"dataset": "obd-men", "train": "bts"}, ["test is needed"]),
-        ({"dataset": "obd-men", "train": "bts", "test": "bts"}, ["same part"]),
-        ({"dataset": "obd-men", "train": "bts", "test": "randon"}, ["did you mean 'random'"]),
-        (
-            {"dataset": "obd-men", "train": "bts", "test": "random", "share": 0.5},
-            ["share does nothing"],
-        ),
-    ],
-)
-def test_what_a_log_cannot_be(log, words):
+@pytest.mark.parametrize(("path", "value", "message"), WRONG_ADS)
+def test_what_an_experiment_of_ads_and_a_log_cannot_be(path, value, message):
     config = with_ads()
-    config["logs"]["hotel"] = log
-    refused(config, words)
-
-
-def test_bandit_logs_are_no_stream():
-    config = small()
-    for stream in ({"dataset": "obd-men"}, {"dataset": "obd-men", "retrieval": {"queries": 5}}):
-        config["streams"]["real"] = stream
-        with pytest.raises(SettingError, match="obd-men is a set of bandit logs"):
-            load(config)
+    put(config, path, value)
+    with pytest.raises(SettingError, match=message):
+        load(config)
 
 
 def test_values_of_the_command_line_are_yaml():
-    given = {
-        "shared": "true",
-        "seed": 3,
-        "figures": {"pdf": "true", "font_size": "10"},
-        "title": "a: b: c",
-    }
-    figures = {"pdf": "true", "font_size": "10", "width": "true"}
-    config = {
-        "shared": "true",
-        "seed": 3,
-        "figures": figures,
-        "title": "a: b: c",
-        "of the file": "true",
-    }
+    stated = {"shared": "true", "title": "a: b: c", "seed": 3}
+    given = stated | {"figures": {"pdf": "true", "font_size": "10"}}
+    config = stated | {"figures": given["figures"] | {"width": "true"}, "of the file": "true"}
     studies.understand(config, given)
     figures = {"pdf": True, "font_size": 10, "width": "true"}
-    assert config == {
-        "shared": True,
-        "seed": 3,
-        "figures": figures,
-        "title": "a: b: c",
-        "of the file": "true",
-    }
+    assert config == stated | {"shared": True, "figures": figures, "of the file": "true"}

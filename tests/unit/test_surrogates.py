@@ -140,17 +140,15 @@ def test_slam_weights_by_hand():
 @given(queries())
 def test_slam_is_an_upper_bound_of_its_measure_s_loss(kind, k, query):
     scores, grades = query
-    weights = slam_weights(kind, scores, grades, k)
-    ranking = rank(scores)
-    measure = (
-        average_precision(ranking, grades, 1.0) if kind == "ap" else ndcg(ranking, grades, k, 1.0)
-    )
+    weights, ranking = slam_weights(kind, scores, grades, k), rank(scores)
+    ap = kind == "ap"
+    measure = average_precision(ranking, grades, 1.0) if ap else ndcg(ranking, grades, k, 1.0)
     relevant = grades.max() > 0
     for v in (weights, average_within_grade(weights, grades)):
         assert v.min() >= 0
         assert v.sum() == pytest.approx(float(relevant), abs=1e-12)
-    assert slam(scores, grades, weights)[0] >= 1 - measure - 1e-12
-    assert slam(scores, grades, weights, "grade-gap")[0] >= 1 - measure - 1e-12
+    for margin in (1.0, "grade-gap"):
+        assert slam(scores, grades, weights, margin)[0] >= 1 - measure - 1e-12
     assert relevant or slam(scores, grades, weights)[0] == 0
 
 
@@ -167,9 +165,7 @@ def test_slam_equals_its_definition(margin, query):
 @given(queries())
 def test_max_hinge_and_ranksvm_equal_their_definitions(query):
     scores, grades = query
-    pairs = [
-        (i, j) for i in range(len(grades)) for j in range(len(grades)) if grades[i] > grades[j]
-    ]
+    pairs = [(i, j) for i, j in np.ndindex(len(grades), len(grades)) if grades[i] > grades[j]]
     hinges = {(i, j): max(0.0, 1 + scores[j] - scores[i]) for i, j in pairs}
     value, gradient = max_hinge(scores, grades)
     assert value == max(hinges.values(), default=0.0)
@@ -178,10 +174,9 @@ def test_max_hinge_and_ranksvm_equal_their_definitions(query):
     assert np.abs(gradient).sum() == (2 if value > 0 else 0)
     total, counts = ranksvm(scores, grades)
     assert total == sum(hinges.values())
+    wrong = [pair for pair, hinge in hinges.items() if hinge > 0]
     for u in range(len(grades)):
-        assert counts[u] == sum(
-            ((u == j) - (u == i)) * (hinge > 0) for (i, j), hinge in hinges.items()
-        )
+        assert counts[u] == sum((u == j) - (u == i) for i, j in wrong)
 
 
 @EXAMPLES
@@ -205,19 +200,17 @@ def test_convex_surrogates_lie_above_their_tangents(phi, query):
 
 
 @every_surrogate
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_gradients_equal_finite_differences(phi, seed):
     scores, grades = random_query(seed)
-    step = 1e-6
-    moved = [
-        (phi(scores + e, grades)[0], phi(scores - e, grades)[0]) for e in step * np.eye(len(scores))
-    ]
-    difference = [(above - below) / (2 * step) for above, below in moved]
+    moves = 1e-6 * np.eye(len(scores))
+    moved = [phi(scores + move, grades)[0] - phi(scores - move, grades)[0] for move in moves]
+    difference = np.array(moved) / 2e-6
     np.testing.assert_allclose(phi(scores, grades)[1], difference, rtol=1e-6, atol=1e-6)
 
 
 @every_surrogate
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_renumbering_the_documents_renumbers_the_gradient(phi, seed):
     scores, grades = random_query(seed)
     new = np.random.default_rng(seed + 100).permutation(len(scores))
@@ -231,16 +224,11 @@ def test_renumbering_the_documents_renumbers_the_gradient(phi, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_huge_scores_and_single_documents_give_finite_numbers(phi, seed):
     scores, grades = random_query(seed)
+    huge = [(1e5 * scores, grades), (-1e5 * abs(scores), grades), ([1e5], [1]), ([0.0], [0])]
     with np.errstate(over="raise", invalid="raise", divide="raise"):
-        for s, r in [
-            (1e5 * scores, grades),
-            (-1e5 * abs(scores), grades),
-            ([1e5], [1]),
-            ([0.0], [0]),
-        ]:
-            value, gradient = phi(s, r)
-            assert isinstance(value, float)
-            assert gradient.dtype == np.float64
+        for query in huge:
+            value, gradient = phi(*query)
+            assert isinstance(value, float) and gradient.dtype == np.float64
             assert np.isfinite(value) and np.isfinite(gradient).all()
 
 
@@ -273,16 +261,10 @@ def test_slam_and_max_hinge_do_not_compare_all_pairs():
         (lambda: squared([0.0, np.nan], [0, 1]), r"scores must be finite; scores\[1\] is nan"),
         (lambda: listnet([0.0, 1.0], [0]), "1 grades, but 2 expected"),
         (lambda: kl([0.0, 1.0], [0, -1]), r"grades\[1\] is -1"),
-        (
-            lambda: slam_weights("map", [0.0], [1]),
-            "unknown kind of SLAM weights 'map': 'ap' or 'ndcg'",
-        ),
+        (lambda: slam_weights("map", [0.0], [1]), "unknown kind of SLAM weights 'map': 'ap' or "),
         (lambda: slam_weights("ap", [0.0], [1], k=10), "no cut-off"),
         (lambda: slam_weights("ndcg", [0.0], [1], k=0), "got 0"),
-        (
-            lambda: slam([0.0, 1.0], [0, 1], [1.0]),
-            "weights must be non-negative, one for each document",
-        ),
+        (lambda: slam([0.0, 1.0], [0, 1], [1.0]), "non-negative, one for each document"),
         (lambda: slam([0.0, 1.0], [0, 1], [1.0, -1.0]), "weights must be non-negative"),
         (lambda: slam([0.0, 1.0], [0, 1], [1.0, 0.0], margin="gap"), "got 'gap'"),
         (lambda: max_hinge([0.0, 1.0], [0, 1], margin=-1), "margin must be a number of at least 0"),

@@ -1,6 +1,7 @@
 """Parquet tables: what goes in comes out, whole queries together, and nothing half-written."""
 
 import hashlib
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,10 +34,11 @@ def convert(folder, content, toy):
     return target
 
 
-def own_parquet(folder, columns):
-    path = folder / "own.parquet"
-    pq.write_table(pa.table(columns), path)
-    return path
+def converted(folder, columns, toy):
+    """The table of one's own Parquet file."""
+    pq.write_table(pa.table(columns), folder / "own.parquet")
+    tables.convert(toy, "test", folder / "own.parquet", folder / "table.parquet")
+    return folder / "table.parquet"
 
 
 def test_an_error_names_the_studys_own_file_not_its_copy(tmp_path):
@@ -49,18 +52,10 @@ def test_an_error_names_the_studys_own_file_not_its_copy(tmp_path):
 def test_a_ranking_table(tmp_path):
     path = convert(tmp_path, RANKING, dataset(grades=2, part={"rows": 3, "queries": 2}))
     schema = pq.read_schema(path)
-    assert [f"{field.name} {field.type}" for field in schema] == [
-        "query int64",
-        "grade int16",
-        "f1 float",
-        "f2 float",
-    ]
+    types = [f"{field.name} {field.type}" for field in schema]
+    assert types == ["query int64", "grade int16", "f1 float", "f2 float"]
     assert files.metadata_of(schema) == {
-        "dataset": "toy",
-        "part": "test",
-        "task": "ranking",
-        "rows": 3,
-        "queries": 2,
+        **{"dataset": "toy", "part": "test", "task": "ranking", "rows": 3, "queries": 2},
         "features": 2,
         "source_sha256": hashlib.sha256(RANKING.encode()).hexdigest(),
         "grades": {"0": 2, "2": 1},
@@ -89,11 +84,8 @@ def test_a_classification_table(tmp_path):
     toy = dataset("classification", "csv-label-last", classes=("0", "1"))
     path = convert(tmp_path, "1,2,0\n3,4,1\n5,6,0\n", toy)
     metadata = files.metadata_of(pq.read_schema(path))
-    assert (
-        metadata["classes"] == {"0": 2, "1": 1}
-        and metadata["rows"] == 3
-        and "queries" not in metadata
-    )
+    assert metadata["classes"] == {"0": 2, "1": 1} and metadata["rows"] == 3
+    assert "queries" not in metadata
     features, labels = tables.read_classification([path, path])
     assert labels.tolist() == ["0", "1", "0"] * 2
     assert features.tolist() == [[1, 2], [3, 4], [5, 6]] * 2 and features.dtype == np.float32
@@ -102,15 +94,13 @@ def test_a_classification_table(tmp_path):
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=30), st.integers(64, 2000))
 def test_row_groups_hold_whole_queries(tmp_path_factory, sizes, block):
-    folder = tmp_path_factory.getbasetemp()
     queries = np.repeat(np.arange(len(sizes)), sizes)
-    original = folder / "rows.txt"
+    original = tmp_path_factory.getbasetemp() / "rows.txt"
     original.write_text("".join(f"{i % 3} qid:{query} 1:{i}\n" for i, query in enumerate(queries)))
     blocks = list(tables.whole_queries(letor.read_letor(original, 1, block=block)))
     assert np.concatenate([block.query for block in blocks]).tolist() == queries.tolist()
-    assert np.concatenate([block.features for block in blocks])[:, 0].tolist() == list(
-        range(len(queries))
-    )
+    features = np.concatenate([block.features for block in blocks])[:, 0]
+    assert features.tolist() == list(range(len(queries)))
     ends = [(block.query[0], block.query[-1]) for block in blocks]
     assert all(before[1] != after[0] for before, after in pairwise(ends))
 
@@ -122,12 +112,14 @@ def test_large_files_become_several_row_groups(tmp_path, monkeypatch):
     assert pq.ParquetFile(path).num_row_groups > 3
     groups = list(tables.read_ranking([path]))
     assert np.concatenate([x for _, _, x in groups])[:, 0].tolist() == list(range(50))
-    assert len(set.union(*[set(q.tolist()) for q, _, _ in groups])) == sum(
-        len(set(q)) for q, _, _ in groups
-    )
+    queries = [set(q.tolist()) for q, _, _ in groups]
+    assert len(set.union(*queries)) == sum(map(len, queries))
 
 
 LOG = "action,reward,propensity,age\nb,1,0.5,30\na,0,0.25,41.5\nb,0,0.5,-2\n"
+
+
+ADS = ("ads", "log", None)
 
 
 @pytest.mark.parametrize(
@@ -138,52 +130,43 @@ LOG = "action,reward,propensity,age\nb,1,0.5,30\na,0,0.25,41.5\nb,0,0.5,-2\n"
         ((), RANKING, {"rows": 4}, "3 rows; toy/test has 4"),
         ((), RANKING, {"queries": 1}, "2 queries; toy/test has 1"),
         ((), "", {}, "no rows"),
-        (
-            (),
-            "\n<!DOCTYPE html>\n<p>Sign in",
-            {},
-            "it is a web page, as a server sends it in place of the file",
-        ),
-        (("ads", "log", None), LOG + "a,2,1,1\n", {}, "line 5: reward 2.0 is not in [0, 1]"),
-        (("ads", "log", None), LOG[:-5], {}, "line 4 has 3 fields, the header 4"),
-        (("ads", "log", None), "PAR1" + LOG, {}, "not a readable parquet file"),
+        ((), "\n<!DOCTYPE html>\n<p>Sign in", {}, "it is a web page, as a server sends it"),
+        (ADS, LOG + "a,2,1,1\n", {}, "line 5: reward 2.0 is not in [0, 1]"),
+        (ADS, LOG[:-5], {}, "line 4 has 3 fields, the header 4"),
+        (ADS, "PAR1" + LOG, {}, "not a readable parquet file"),
     ],
 )
 def test_nothing_is_written_if_the_original_is_bad(tmp_path, kind, content, part, reason):
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError, match=re.escape(reason)) as caught:
         convert(tmp_path, content, dataset(*kind, part=part))
-    assert reason in str(caught.value) and str(tmp_path / "original") in str(caught.value)
+    assert str(tmp_path / "original") in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["original"]
-
-
-def test_an_absent_original_is_named(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         tables.convert(dataset(), "test", tmp_path / "absent", tmp_path / "table.parquet")
 
 
-COLUMNS = {
-    "query": [1, 1, 2],
-    "grade": [0, 2, 1],
-    "f1": [0.5, 1, 2],
-    "f2": [1, 2, 3],
-    "title": ["a", "b", "c"],
-}
+COLUMNS = yaml.safe_load(
+    "{query: [1, 1, 2], grade: [0.0, 2.0, 1.0], f1: [0.5, 1, 2], f2: [1, 2, 3], title: [a, b, c]}"
+)
+READER = """
+import pyarrow.parquet as pq
+
+def read(path):
+    table = pq.read_table(path).to_pandas()
+    return table[['f1', 'f2']].to_numpy(), table['grade'], table['query'].to_numpy()
+"""
 
 
 @pytest.mark.parametrize("parser", ["parquet", "csv", "numbers_of_mine:read"])
 def test_own_columns_for_ranking(tmp_path, monkeypatch, parser):
-    columns = {**COLUMNS, "grade": [0.0, 2.0, 1.0]}
-    original = own_parquet(tmp_path, columns)
+    original, table = tmp_path / "own", tmp_path / "table.parquet"
+    pq.write_table(pa.table(COLUMNS), original)
     if parser == "csv":
         original.write_text("title,query,grade,f1,f2\na,1,0,0.5,1\nb,1,2,1,2\nc,2,1,2,3\n")
     monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "numbers_of_mine.py").write_text(
-        "import pyarrow.parquet as pq\n\ndef read(path):\n    table = "
-        "pq.read_table(path).to_pandas()\n"
-        "    return table[['f1', 'f2']].to_numpy(), table['grade'], table['query'].to_numpy()\n"
-    )
-    tables.convert(dataset(parser=parser, grades=2), "test", original, tmp_path / "table.parquet")
-    [(query, grade, features)] = tables.read_ranking(tmp_path / "table.parquet")
+    (tmp_path / "numbers_of_mine.py").write_text(READER)
+    tables.convert(dataset(parser=parser, grades=2), "test", original, table)
+    [(query, grade, features)] = tables.read_ranking(table)
     assert query.tolist() == [1, 1, 2] and grade.tolist() == [0, 2, 1]
     assert features.tolist() == [[0.5, 1], [1, 2], [2, 3]]
 
@@ -192,14 +175,7 @@ def test_own_columns_for_ranking(tmp_path, monkeypatch, parser):
     ("returned", "reason"),
     [
         ("[[1, 2]], [0], [1], 4", "does not return features, grades and ids of queries of it"),
-        (
-            "[[1, 2, 3]], [0], [1]",
-            (
-                r"arrays of shapes \(1, 3\), \(1,\), \(1,\); \(n, 2\), \(n,\) "
-                r"and \(n,\)"
-            ),
-        ),
-        ("[[1, 2]], [0, 1], [1]", r"arrays of shapes \(1, 2\), \(2,\), \(1,\)"),
+        ("[[1, 2, 3]], [0], [1]", r"arrays of shapes \(1, 3\), \(1,\), \(1,\); \(n, 2\), \(n,\)"),
         ("[[1, 2], [3, float('nan')]], [0, 1], [1, 1]", "row 2: f2 is not finite"),
         ("[[1, 2], [3, 4], [5, 6]], [0, 1, 3], [1, 2, 1]", "row 3: grade 3 is above 2"),
         ("[[1, 2], [3, 4], [5, 6]], [0, 1, 0], [1, 2, 1]", "row 3: query 1 goes on here"),
@@ -212,33 +188,30 @@ def test_what_a_function_of_ones_own_returns_is_checked(tmp_path, monkeypatch, r
 
 
 def test_queries_of_columns_may_be_named(tmp_path):
-    original = own_parquet(tmp_path, {**COLUMNS, "query": ["rambo", "rambo", "rocky"]})
-    tables.convert(dataset(parser="parquet"), "test", original, tmp_path / "table.parquet")
-    [(query, *_)] = tables.read_ranking(tmp_path / "table.parquet")
+    columns = {**COLUMNS, "query": ["rambo", "rambo", "rocky"]}
+    [(query, *_)] = tables.read_ranking(converted(tmp_path, columns, dataset(parser="parquet")))
     assert query.tolist() == [1, 1, 2]
 
 
 def test_a_note_names_the_files_beside_that_are_not_read(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for name, text in {
-        "file.txt": "1 qid:1 1:1 2:1\n",
-        "file.txt.weight": "2\n",
-        "file.txt.position": "0\n",
-    }.items():
-        Path(name).write_text(text)
+    Path("file.txt").write_text("1 qid:1 1:1 2:1\n")
+    beside = ("file.txt.weight", "file.txt.position")
+    for name in beside:
+        Path(name).write_text("2\n")
     tables.convert(dataset(), "test", "file.txt", "table.parquet")
-    assert [line for line in capsys.readouterr().err.splitlines() if "note" in line] == [
-        "scant: note: file.txt.weight is not read",
-        "scant: note: file.txt.position is not read",
-    ]
+    notes = [line for line in capsys.readouterr().err.splitlines() if "note" in line]
+    assert notes == [f"scant: note: {name} is not read" for name in beside]
 
 
 def test_own_parquet_for_classification(tmp_path):
-    original = own_parquet(tmp_path, {"label": [1, 2, 1], "f1": [0.5, 1, 2], "f2": [1, 2, 3]})
-    toy = dataset("classification", "parquet")
-    tables.convert(toy, "test", original, tmp_path / "table.parquet")
-    features, labels = tables.read_classification(tmp_path / "table.parquet")
+    columns = {"label": [1, 2, 1], "f1": [0.5, 1, 2], "f2": [1, 2, 3]}
+    path = converted(tmp_path, columns, dataset("classification", "parquet"))
+    features, labels = tables.read_classification(path)
     assert labels.tolist() == ["1", "2", "1"] and features.tolist() == [[0.5, 1], [1, 2], [2, 3]]
+    toy = dataset("classification", "parquet", 1, classes=("a", "b"))
+    with pytest.raises(DataError, match="row 2: label 'z' is not among the classes"):
+        converted(tmp_path, {"label": ["a", "z"], "f1": [1, 2]}, toy)
 
 
 @pytest.mark.parametrize(
@@ -256,28 +229,15 @@ def test_own_parquet_for_classification(tmp_path):
         ({"f1": [0, float("nan"), 1]}, "row 2: f1 is not finite"),
         ({"f1": [0, 1, 1e39]}, "row 3: f1 is not finite in single precision"),
         ({"f1": [0, 1, None]}, "row 3: f1 is missing"),
-        ({name: [] for name in COLUMNS}, "no rows"),
+        ({name: pa.array([], pa.float64()) for name in COLUMNS}, "no rows"),
     ],
 )
 def test_own_parquet_is_checked_like_text(tmp_path, change, reason):
-    columns = {name: values for name, values in {**COLUMNS, **change}.items() if values is not None}
-    types = {"query": pa.int64(), "grade": pa.int64(), "f1": pa.float64(), "f2": pa.float64()}
-    if not columns["query"]:
-        columns = {name: pa.array([], types.get(name, pa.string())) for name in columns}
-    original = own_parquet(tmp_path, columns)
-    with pytest.raises(DataError) as caught:
-        tables.convert(
-            dataset(parser="parquet", grades=2), "test", original, tmp_path / "table.parquet"
-        )
-    assert reason in str(caught.value) and str(original) in str(caught.value)
+    columns = {name: one for name, one in (COLUMNS | change).items() if one is not None}
+    with pytest.raises(DataError, match=reason) as caught:
+        converted(tmp_path, columns, dataset(parser="parquet", grades=2))
+    assert str(tmp_path / "own.parquet") in str(caught.value)
     assert not (tmp_path / "table.parquet").exists()
-
-
-def test_labels_of_own_parquet_have_to_be_classes(tmp_path):
-    original = own_parquet(tmp_path, {"label": ["a", "z"], "f1": [1, 2]})
-    toy = dataset("classification", "parquet", 1, classes=("a", "b"))
-    with pytest.raises(DataError, match="row 2: label 'z' is not among the classes"):
-        tables.convert(toy, "test", original, tmp_path / "table.parquet")
 
 
 @pytest.mark.parametrize("keep", [0, 3, 100, -8, -1])
@@ -290,31 +250,24 @@ def test_truncated_tables_are_refused(tmp_path, keep):
 
 
 def test_other_tables_are_refused(tmp_path):
-    foreign = own_parquet(tmp_path, COLUMNS)
+    foreign = tmp_path / "foreign.parquet"
+    pq.write_table(pa.table(COLUMNS), foreign)
     with pytest.raises(DataError, match="not a ranking table of this project"):
         list(tables.read_ranking(foreign))
     ranking = convert(tmp_path, RANKING, dataset())
-    with pytest.raises(
-        DataError, match="not a classification table of this project: its task is ranking"
-    ):
+    message = "not a classification table of this project: its task is ranking"
+    with pytest.raises(DataError, match=message):
         tables.read_classification(ranking)
 
 
 def test_a_log_of_ones_own_becomes_ours(tmp_path):
-    path = convert(tmp_path, LOG, dataset("ads", "log", None, part={"rows": 3}))
+    path = convert(tmp_path, LOG, dataset(*ADS, part={"rows": 3}))
     log, metadata = logs.read(path)
     assert log.action.tolist() == [1, 0, 1] and log.features.tolist() == [[30], [41.5], [-2]]
     assert metadata == {
-        "dataset": "toy",
-        "part": "test",
-        "task": "ads",
-        "rows": 3,
-        "features": 1,
-        "kind": "ads log",
+        **{"dataset": "toy", "part": "test", "task": "ads", "rows": 3, "features": 1},
+        **{"kind": "ads log", "actions": ["a", "b"], "names": ["age"], "duplicates": 0},
         "source_sha256": hashlib.sha256(LOG.encode()).hexdigest(),
-        "actions": ["a", "b"],
-        "names": ["age"],
-        "duplicates": 0,
     }
     with pytest.raises(DataError, match="not a ranking table of this project: its task is ads"):
         list(tables.read_ranking(path))
@@ -336,13 +289,7 @@ def test_a_last_line_that_may_be_cut_inside_a_field(tmp_path, parser, task, line
 
     converted(line + b"\n")
     for cut in (line, line + b" "):
-        with pytest.raises(
-            DataError,
-            match=(
-                r"may have been cut inside a field\. If it is whole, "
-                r"end the line"
-            ),
-        ):
+        with pytest.raises(DataError, match=r"cut inside a field\. If it is whole, end the line"):
             converted(cut)
     # what is declared tells that no line is lacking
     converted(line, rows=2 if task == "ads" else 1)

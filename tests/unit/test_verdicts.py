@@ -72,11 +72,8 @@ def test_close_and_slope_have_ends_that_both_have_to_be_kept():
     verdict = judge(near, "close", 0.3)
     assert verdict.verdict == "holds" and verdict.p_holds == max(low.p_holds, high.p_holds)
     outside = near + 0.27  # by a little, so that p-values are not near 0
-    assert (
-        1e-4
-        < judge(outside, "close", 0.3).p_fails
-        == pytest.approx(2 * judge(outside, "less", 0.3).p_fails)
-    )
+    twice = 2 * judge(outside, "less", 0.3).p_fails
+    assert 1e-4 < judge(outside, "close", 0.3).p_fails == pytest.approx(twice)
     assert judge(near, "slope", 0.05, bound=0.1).p_holds == judge(near, "less", 0.15).p_holds
     other = np.linspace(1, 4, 30)
     relative = judge(0.1 * other + 0.01 * NOISE[:30], "greater", 0.05, of=other)
@@ -86,12 +83,11 @@ def test_close_and_slope_have_ends_that_both_have_to_be_kept():
 @given(SEEDS, EIGHTHS, EIGHTHS)
 def test_a_claim_and_its_contrary_swap_verdicts_and_shifts_change_nothing(values, margin, shift):
     claim = judge(values, "greater", margin)
+    swapped = {"holds": "fails", "fails": "holds", "undecided": "undecided"}[claim.verdict]
     for contrary in (judge(values, "less", margin), judge(-values, "greater", -margin)):
-        swapped = {"holds": "fails", "fails": "holds", "undecided": "undecided"}[claim.verdict]
         assert contrary.verdict == swapped
-        assert (contrary.p_holds, contrary.p_fails) == pytest.approx(
-            (claim.p_fails, claim.p_holds), abs=1e-12
-        )
+        assert contrary.p_holds == pytest.approx(claim.p_fails, abs=1e-12)
+        assert contrary.p_fails == pytest.approx(claim.p_holds, abs=1e-12)
         assert contrary.needed == pytest.approx(claim.needed, nan_ok=True)
     shifted = judge(values + shift, "greater", margin + shift)
     assert (shifted.verdict, shifted.inside) == (claim.verdict, claim.inside)
@@ -139,40 +135,29 @@ def test_the_tipping_point_is_the_share_that_moves_the_mean_to_the_margin(compar
     assert math.isnan(judge(values).tipping) and judge(values).missed == 1
 
 
-def test_what_stands_beside_a_verdict_takes_none_away():
-    values = 0.05 + 0.001 * NOISE[:12]
-    assert judge(values, within=(-1, 1)).missed > 0.5  # most studies would miss what overturns it
-    for known in ({}, {"within": (-1, 1)}):
-        assert judge(values, **known).verdict == "holds"
-
-
 # --- shares, and numbers without chance
 
 
 @pytest.mark.parametrize("n", [20, 200])
 def test_a_share_has_the_binomial_test_and_may_have_a_number_subtracted(n):
+    def of(values, comparison="greater", margin=0.7):
+        return judge(values, comparison, margin, within=(0, 1), share=True)
+
     values = (np.arange(n) % 20 > 0) * 1.0
-    share = judge(values, "greater", 0.7, within=(0, 1), share=True)
+    share, contrary = of(values), of(values, "less")
     other = judge(values - 0.7, "greater", within=(-0.7, 0.3), share=True)
-    assert (
-        share.test == other.test == "anytime binomial" and share.inside == other.inside == 0.95 * n
-    )
-    assert other.p_holds == pytest.approx(share.p_holds) and other.needed == pytest.approx(
-        share.needed, nan_ok=True
-    )
+    assert share.test == other.test == "anytime binomial"
+    assert share.inside == other.inside == 0.95 * n
+    assert other.p_holds == pytest.approx(share.p_holds)
+    assert other.needed == pytest.approx(share.needed, nan_ok=True)
     assert (other.low, other.high) == pytest.approx((share.low - 0.7, share.high - 0.7))
-    assert judge(values, "greater", share.low, within=(0, 1), share=True).p_holds == pytest.approx(
-        0.025, rel=1e-3
-    )
-    assert judge(values, "less", share.high, within=(0, 1), share=True).p_holds == pytest.approx(
-        0.025, rel=1e-3
-    )
-    contrary = judge(values, "less", 0.7, within=(0, 1), share=True)
+    assert of(values, "greater", share.low).p_holds == pytest.approx(0.025, rel=1e-3)
+    assert of(values, "less", share.high).p_holds == pytest.approx(0.025, rel=1e-3)
     assert (contrary.p_holds, contrary.p_fails) == pytest.approx((share.p_fails, share.p_holds))
     assert share.p_holds >= stats.binomtest(int(values.sum()), n, 0.7, "greater").pvalue
     for end in (1.0, 1.2):  # no share can be above these
-        assert judge(np.ones(80), "greater", end, within=(0, 1), share=True).p_holds == 1
-    assert judge(np.tile([0.0, 0.5, 1.0], 8), within=(0, 1), share=True).test == "anytime t"
+        assert of(np.ones(80), "greater", end).p_holds == 1
+    assert of(np.tile([0.0, 0.5, 1.0], 8)).test == "anytime t"
 
 
 def test_equal_differences_are_certain_only_if_chance_has_no_part():
@@ -187,12 +172,8 @@ def test_equal_differences_are_certain_only_if_chance_has_no_part():
         certain([0.2, 0.3], claimed("greater"))
     assert exact(0.3, 0.1 + 0.2).verdict == "holds"
     verdict = exact([1, 2, 3.5], [1, 2, 4], 0.4)
-    assert (verdict.verdict, verdict.estimate, verdict.n, verdict.test) == (
-        "fails",
-        -0.5,
-        3,
-        "exact",
-    )
+    assert (verdict.verdict, verdict.test) == ("fails", "exact")
+    assert (verdict.estimate, verdict.n) == (-0.5, 3)
     assert exact([True, False], True).verdict == exact([1.0, math.nan], 1).verdict == "fails"
 
 
@@ -203,15 +184,12 @@ def test_the_seeds_needed_decide_with_the_power_named():
     values = 0.6 + np.array([-1.8, -1.5, -1.3, -0.8, -0.5, -0.3, 0.3, 0.5, 0.8, 1.3, 1.5, 1.8])
     verdict, random = judge(values, "close", 1.2), np.random.default_rng(7)
     spread, n = values.std(ddof=1), int(verdict.needed)
-    again = [judge(random.normal(0.6, spread, n), "close", 1.2).verdict for _ in range(300)]
-    assert verdict.verdict == "undecided" and 0.72 < again.count("holds") / 300 < 0.88
-    share = judge([1.0] * 19 + [0.0], "greater", 0.8, within=(0, 1), share=True)
-    ones = np.random.default_rng(8).binomial(int(share.needed), 0.95, 300)
-    shares = (np.repeat([1.0, 0.0], [k, int(share.needed) - k]) for k in ones)
-    held = [
-        judge(one, "greater", 0.8, within=(0, 1), share=True).verdict == "holds" for one in shares
-    ]
-    assert 0.74 < np.mean(held) < 0.95
+    again = [judge(random.normal(0.6, spread, n), "close", 1.2).verdict for _ in range(200)]
+    assert verdict.verdict == "undecided" and 0.7 < again.count("holds") / 200 < 0.9
+    n = int(judge([1.0] * 19 + [0.0], "greater", 0.8, within=(0, 1), share=True).needed)
+    shares = (np.arange(n) < ones for ones in random.binomial(n, 0.95, 200))
+    held = [judge(1.0 * one, "greater", 0.8, within=(0, 1), share=True).verdict for one in shares]
+    assert 0.72 < held.count("holds") / 200 < 0.96
 
 
 def test_the_seeds_that_cells_and_families_need():
@@ -269,28 +247,21 @@ def test_what_would_overturn_all_cells_is_what_overturns_any():
 
 def test_cells_without_chance_decide_by_themselves_and_count_for_nothing():
     chance, sure, broken = judge(HOLDING), exact(1, 1), exact(1, 2)
-    assert (
-        together([chance, sure]).p_holds == chance.p_holds
-        and together([chance, sure]).p_fails == chance.p_fails
-    )
+    both = together([chance, sure])
+    assert (both.p_holds, both.p_fails) == (chance.p_holds, chance.p_fails)
     assert together([chance, broken]).verdict == "fails" == together([sure, broken]).verdict
     assert together([sure, sure]).test == "exact"
 
 
 def test_holm_by_hand():
-    family = {
-        "a": made_up(0.004, 0.996),
-        "b": made_up(0.3, 0.7),
-        "c": made_up(0.985, 0.015),
-        "d": exact(1, 1),
-    }
+    family = {"a": made_up(0.004, 0.996), "b": made_up(0.3, 0.7), "c": made_up(0.985, 0.015)}
+    family["d"] = exact(1, 1)
     one = holm(family)
     # Six tests: 6 x 0.004, 5 x 0.015, 4 x 0.3, and 1 for the rest.
     assert [one[key].p_holds for key in "abc"] == pytest.approx([0.024, 1, 1])
     assert [one[key].p_fails for key in "abc"] == pytest.approx([1, 1, 0.075])
     assert [one[key].verdict for key in "abcd"] == ["holds", "undecided", "undecided", "holds"]
-    assert one["b"].threshold == pytest.approx(0.05 / 5)
-    assert one["d"] == family["d"]
+    assert one["b"].threshold == pytest.approx(0.05 / 5) and one["d"] == family["d"]
     alone = holm({"c": family["c"]})["c"]
     assert alone.verdict == "fails" and alone.p_fails == pytest.approx(0.03)
     close = holm({"a": made_up(0.0011, 1.0), "b": made_up(0.001, 1.0)})
@@ -300,15 +271,12 @@ def test_holm_by_hand():
 @given(st.lists(SEEDS, min_size=1, max_size=5))
 def test_holm_takes_back_verdicts_and_gives_none(families):
     family = {str(at): judge(one) for at, one in enumerate(families)}
-    found = holm(family)
+    found, backwards = holm(family), holm(dict(reversed(family.items())))
     for key, one in family.items():
         assert found[key].p_holds >= one.p_holds and found[key].p_fails >= one.p_fails
         assert found[key].verdict in (one.verdict, "undecided")
         assert len(family) > 1 or found[key].verdict == one.verdict
-    backwards = holm(dict(reversed(family.items())))
-    assert {key: one.verdict for key, one in backwards.items()} == {
-        key: one.verdict for key, one in found.items()
-    }
+        assert backwards[key].verdict == found[key].verdict
 
 
 def test_the_reading_that_matters_most():
@@ -317,10 +285,8 @@ def test_the_reading_that_matters_most():
     assert found == pytest.approx({"a": 0.9, "b": 0.1}) and list(found) == ["a", "b"]
     # they only act together
     assert matters([0, 1, 1, 0], {"a": a, "b": b}) == pytest.approx({"a": 0, "b": 0})
-    found = matters(
-        [0, 1, 2, 5, math.nan], {"a": [None, None, None, "code", "text"], "one": [0] * 5}
-    )
-    assert found == pytest.approx({"a": 12 / 14, "one": 0})  # unbalanced: 3 x 1 + 9 = 12 of 14
+    unbalanced = {"a": [None, None, None, "code", "text"], "one": [0] * 5}  # 3 x 1 + 9 = 12 of 14
+    assert matters([0, 1, 2, 5, math.nan], unbalanced) == pytest.approx({"a": 12 / 14, "one": 0})
     assert matters([3, 3, 3, 3], {"a": a}) == matters([math.nan] * 4, {"a": a}) == {"a": 0}
 
 

@@ -16,26 +16,26 @@ ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 # Tokens of code by room, a folder of scant or a package beside it: no comments, a docstring is one.
 CODE = {
-    "": 16_776,
-    "ads": 16_488,
-    "bandits": 19_046,
-    "data": 21_978,
-    "declare": 4_400,
-    "finished": 12_896,
+    "": 16_955,
+    "ads": 16_200,
+    "bandits": 17_958,
+    "data": 21_166,
+    "declare": 4_423,
+    "finished": 12_263,
     "games": 33_769,
     "generalisation": 17_083,
     "kernels": 32_852,
-    "page": 17_508,
-    "present": 8_717,
+    "page": 16_378,
+    "present": 8_666,
     "rankers": 48_616,
-    "scant_ads": 96_627,
+    "scant_ads": 96_064,
     "starter": 521,
-    "study": 16_748,
+    "study": 15_620,
     "theory": 13_886,
-    "verdict": 19_037,
+    "verdict": 18_929,
 }
-LINES = {"rules": 512, "claims": 2_756}
-TOKENS = {"tests": 465_979}
+LINES = {"rules": 508, "claims": 2_756}
+TOKENS = {"tests": 437_684}
 WORDS = {"documents": 29_983}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,

@@ -3,36 +3,24 @@ left.
 """
 
 import pytest
+from small_studies import put
+
+# Of each place that finds one: what the schema cannot know, and sweeps; all others are in
+# unit/test_study.py.
+BAD = (
+    ("learners.listnet.kind", "nowhere:Mine", ("learners.listnet", "cannot be imported")),
+    (
+        "experiments.perceptron.sweep",
+        [{"emty": ["one"]}],
+        ("experiments.perceptron", "'empty'"),
+    ),
+)
 
 
-def put(place, value):
-    """A change of settings: `place` is keys joined by dots."""
-
-    def change(settings):
-        *keys, last = place.split(".")
-        for key in keys:
-            settings = settings[key]
-        settings[last] = value
-
-    return change
-
-
-# of each place that finds one: the schema, what it cannot know, sweeps; all others are in
-# unit/test_study.py
-BAD = {
-    "key": (put("experiments.perceptron.tunning", "paper"), "experiments.perceptron", "'tuning'"),
-    "learner of one's own": (put("learners.listnet.kind", "nowhere:Mine"), "learners.listnet",
-                             "cannot be imported"),
-    "level of a sweep": (put("experiments.perceptron.sweep", [{"emty": ["one"]}]),
-                         "experiments.perceptron", "'empty'"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_a_wrong_setting_is_named_beside_the_nearest_right_one(project, name):
-    change, *says = BAD[name]
+@pytest.mark.parametrize(("path", "value", "says"), BAD)
+def test_a_wrong_setting_is_named_beside_the_nearest_right_one(project, path, value, says):
     settings = project.settings()
-    change(settings)
+    put(settings, path, value)
     project.write(settings)
     printed = project.snakemake("--cores", 1, ok=False)
     for text in says:
@@ -53,9 +41,8 @@ def letor(project, dataset="mq2008", part="fold1-test", own=None):
     """Make the tiny study one of a ranking set."""
     settings = project.settings()
     settings["streams"] = {"real": {"dataset": dataset, "parts": [part]}}
-    settings["experiments"] = {
-        "perceptron": {"streams": ["real"], "learners": ["random"], "seeds": 1}
-    }
+    experiment = {"streams": ["real"], "learners": ["random"], "seeds": 1}
+    settings["experiments"] = {"perceptron": experiment}
     settings |= {"datasets": own or {}, "logs": {}, "coverage": None}
     project.write(settings)
 
@@ -68,10 +55,8 @@ def test_a_file_of_another_content_is_never_read(project):
     file.parent.mkdir(parents=True)
     file.write_text("0 qid:1 1:0.5\n1 qid:1 1:0.25\n")
     printed = project.snakemake("data", "--cores", 1, ok=False, SCANT_DATA=str(mirror))
-    assert (
-        f"{file}: checksum mismatch: expected SHA-256 ce33aa98a1cc" in printed
-        and "found " in printed
-    )
+    assert f"{file}: checksum mismatch: expected SHA-256 ce33aa98a1cc" in printed
+    assert "found " in printed
     assert "Traceback" not in printed
     assert not list(whole_files(project)) and file.is_file()
 
@@ -80,12 +65,8 @@ def test_a_file_of_another_content_is_never_read(project):
 def test_a_defect_is_named_by_file_and_line_and_leaves_no_table(project):
     file = project.folder / "mine.txt"
     file.write_text("0 qid:1 1:0.5\n1 qid:1 1:0.25\n2 qid:1 1:cat\n")
-    entry = {
-        "task": "ranking",
-        "parser": "letor",
-        "features": 1,
-        "parts": {"all": {"file": "mine.txt"}},
-    }
+    entry = {"task": "ranking", "parser": "letor", "features": 1}
+    entry["parts"] = {"all": {"file": "mine.txt"}}
     letor(project, "mine", "all", {"mine": entry})
     printed = project.snakemake("data", "--cores", 1, ok=False)
     assert "line 3: " in printed and "Traceback" not in printed
@@ -96,13 +77,8 @@ def test_a_defect_is_named_by_file_and_line_and_leaves_no_table(project):
 def test_a_set_to_be_got_by_hand_says_how_and_where_to_put_it(project):
     letor(project)
     printed = project.snakemake("data", "--cores", 1, ok=False)
-    for text in (
-        "download MQ2008.rar",
-        "data/mq2008/Fold1/test.txt",
-        "SCANT_DATA",
-        "microsoft.com",
-    ):
-        assert text in printed, printed
+    says = ("download MQ2008.rar", "data/mq2008/Fold1/test.txt", "SCANT_DATA", "microsoft.com")
+    assert all(text in printed for text in says), printed
     assert "Traceback" not in printed and "completed successfully" not in printed
     assert not whole_files(project)
 

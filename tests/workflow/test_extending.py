@@ -6,14 +6,14 @@ Commands and code are taken from the document, so that it says what is tried her
 import re
 import shutil
 import subprocess
-import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from projects import ROOT, Forked
+from projects import LEAVE, ROOT, Forked
 
 from scant.errors import SettingError
 from scant.present.ranking import leaderboard
@@ -39,11 +39,10 @@ class Copy(Forked):
 
     def shell(self, command: str, ok: bool = True) -> str:
         """Run a command of the document, and give what it prints."""
-        path = f"{Path(sys.executable).parent}:{self.environment()['PATH']}"
         done = subprocess.run(
             ["bash", "-euc", command],
             cwd=self.folder,
-            env=self.environment(PATH=path),
+            env=self.environment(),
             text=True,
             timeout=300,
             stdout=subprocess.PIPE,
@@ -97,14 +96,10 @@ def test_learners_of_ones_own_are_in_tables_and_figures(copy):
         assert {*finals.loc[finals["stream"] == stream, "learner"]} > OWN
         assert {*curves.loc[curves["stream"] == stream, "learner"]} > OWN
     assert finals["ok"].eq(finals["n"]).all()
-    means = finals[finals["main"] & (finals["measure"] == "ndcg@10")].set_index(
-        ["stream", "learner"]
-    )["mean"]
-    assert all(
-        means[stream, own] > means[stream, "random"] + 0.1
-        for stream in ("linear", "patients")
-        for own in OWN
-    )
+    main = finals[finals["main"] & (finals["measure"] == "ndcg@10")]
+    means = main.set_index(["stream", "learner"])["mean"]
+    for stream, own in product(("linear", "patients"), OWN):
+        assert means[stream, own] > means[stream, "random"] + 0.1
     assert means["linear", "declared"] != means["linear", "pairwise-logistic"]
     # the look that it declares
     assert "Pairwise logistic, steady steps" in drawing and COLOURS["pink"] in drawing
@@ -121,18 +116,12 @@ def test_measures_that_the_study_asks_for_are_in_the_table(copy):
 
 
 def test_a_player_of_ones_own_is_in_the_table_and_the_figure(copy):
-    games, (curves, drawing) = (
-        copy.table("games").set_index("learner"),
-        copy.drawn("figure-games-rounds"),
-    )
-    own = games.loc["epsilon-greedy"]
+    games, (curves, drawing) = copy.table("games"), copy.drawn("figure-games-rounds")
+    own = games.set_index("learner").loc["epsilon-greedy"]
     assert own["k"] == 2 and 0.03 < own["explored"] / own["rounds"] < 0.07
     assert own["difference_high"] < 0 and own["n"] == 5
-    assert (
-        "epsilon-greedy" in {*curves["learner"]}
-        and "Epsilon-greedy, top 2" in drawing
-        and COLOURS["pink"] in drawing
-    )
+    assert "epsilon-greedy" in {*curves["learner"]}
+    assert "Epsilon-greedy, top 2" in drawing and COLOURS["pink"] in drawing
 
 
 def test_a_scorer_of_ones_own_is_in_the_table_and_the_figure(copy):
@@ -189,22 +178,14 @@ def test_the_entries_of_the_document_are_of_studies(copy):
     assert copy.jobs("runs", study="entries")["run"] > 10
 
 
-@pytest.mark.parametrize(
-    ("heading", "name"),
-    [
-        ("A measure", "measure"),
-        ("A figure or table", "figure"),
-        ("A quantity of claims", "quantity"),
-    ],
-)
-def test_what_the_document_has_of_ones_own_is_in_a_first_study(heading, name):
+@pytest.mark.parametrize("heading", ["A measure", "A figure or table", "A quantity of claims"])
+def test_what_the_document_has_of_ones_own_is_in_a_first_study(heading):
     """Which test_installed.py plays."""
-    starter = ROOT / "src/scant/starter"
+    starter, name = ROOT / "src/scant/starter", heading.split()[1]
     assert blocks(heading, "python")[0] in (starter / f"my_{name}.py").read_text()
     named = re.findall(r'"(my_\w+:\w+)"', "".join(blocks(heading, "yaml")))
-    assert named and all(
-        one in "".join(path.read_text() for path in starter.glob("*.yaml")) for one in named
-    )
+    files = "".join(path.read_text() for path in starter.glob("*.yaml"))
+    assert named and all(one in files for one in named)
 
 
 def test_a_learner_runs_without_a_study_and_the_study_has_the_same_numbers(copy, monkeypatch):
@@ -256,30 +237,19 @@ def test_a_built_in_player(copy):
 
 
 def test_a_figure_and_a_table(copy):
-    (_, code), (cp, commands) = (
-        blocks("A figure or table", "python"),
-        blocks("A figure or table", "bash"),
-    )
+    heading = "A figure or table"
+    (_, code), (cp, commands) = blocks(heading, "python"), blocks(heading, "bash")
     copy.shell(cp)
     copy.edit("src/scant/rankers/family.py", "class Perceptron(", f"{code}\n\n")
-    copy.edit(
-        "src/scant/rankers/family.py",
-        '        _curves(\n            "figure-2.1"',
-        "        *UPDATES,\n",
-    )
+    before = '        _curves(\n            "figure-2.1"'
+    copy.edit("src/scant/rankers/family.py", before, "        *UPDATES,\n")
     printed = copy.shell(commands)
     assert not re.search(r"rule (run|simulate|make_stream):", printed)
     curves, drawing = copy.drawn("figure-updates")
-    assert (
-        {*curves["learner"]} > OWN
-        and curves["mean"].between(0, 1).all()
-        and "Pairwise logistic" in drawing
-    )
-    updates = copy.table("updates").set_index(["stream", "learner"])
-    assert (
-        updates.loc[("linear", "listnet"), "mean"] == 1
-        and updates.loc[("linear", "random"), "mean"] == 0
-    )
+    assert {*curves["learner"]} > OWN and curves["mean"].between(0, 1).all()
+    assert "Pairwise logistic" in drawing
+    updates = copy.table("updates").set_index(["stream", "learner"])["mean"]
+    assert updates["linear", "listnet"] == 1 and updates["linear", "random"] == 0
 
 
 def test_a_family(copy):
@@ -334,17 +304,12 @@ def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts
 
 
 def test_the_projects_own_tests_hold_with_all_of_that(copy):
-    """Those of what families declare, of what studies plan, and of claims; and the default claims
-    are planned.
+    """Those of what families declare and of what studies plan; and the default claims are
+    planned.
     """
-    unit = ("plan_digests", "shown", "claims_file", "architecture", "study")
-    tests = [
-        "tests/contract/test_declarations.py",
-        *(f"tests/unit/test_{name}.py" for name in unit),
-    ]
-    shutil.copytree(
-        ROOT / "tests", copy.folder / "tests", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    unit = [f"tests/unit/test_{name}.py" for name in ("shown", "architecture", "study")]
+    tests = ["tests/contract/test_declarations.py", *unit]
+    shutil.copytree(ROOT / "tests", copy.folder / "tests", ignore=LEAVE)
     for path in (copy.folder / "config/studies").iterdir():
         if not (ROOT / path.relative_to(copy.folder)).exists():  # written by the tests above
             path.unlink()

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 from projects import ROOT, Forked
 
 from scant.cli import main
@@ -25,80 +26,58 @@ NASTY = (
 )
 # titles of learners, of which the first is drawn as such
 MATHS = {"listnet": "$x^{2}$", "random": "$\\frac{$"}
-STUDY = {
-    "study": "texts",
-    "seed": 1,
-    "claims": ["texts.json"],
-    "attribution": {"publisher": ""},
-    "datasets": {
-        "own": {
-            "task": "ads",
-            "parser": "log",
-            "terms": "",
-            "get": "",
-            "parts": {
-                part: {"file": f"examples/logs/{part}.csv"} for part in ("targeted", "uniform")
-            },
-        }
-    },
-    "streams": {
-        "linear": {
-            "generator": "linear",
-            "settings": {"queries": 20, "documents": 4, "features": 3},
-        }
-    },
-    "games": {"flip": {"stream": "flip", "settings": {"items": 3, "relevant": 1}, "loss": "dcg"}},
-    "logs": {"own": {"dataset": "own", "train": "targeted", "test": "uniform"}},
-    "populations": {"noisy": {"generator": "linear", "settings": {"grades": 2, "noise": 0.5}}},
-    "learners": {
-        **{kind: {"kind": kind} for kind in ("slam", "listnet", "random", "ftpl", "uniform")},
-        "erm": {"kind": "erm-l2", "surrogate": "listnet"},
-    },
-    "experiments": {
-        "online": {
-            "streams": ["linear"],
-            "learners": ["slam", "listnet", "random"],
-            "rounds": 20,
-            "seeds": 2,
-        },
-        "games": {
-            "kind": "fixed-items",
-            "games": ["flip"],
-            "learners": ["ftpl"],
-            "rounds": 20,
-            "seeds": 2,
-            "figures": ["figure-games-rounds"],
-        },
-        "ads": {
-            "kind": "ads",
-            "logs": ["own"],
-            "learners": ["uniform"],
-            "seeds": 2,
-            "figures": ["figure-logs"],
-        },
-        "generalisation": {
-            "kind": "generalisation",
-            "populations": ["noisy"],
-            "learners": ["erm"],
-            "seeds": 2,
-            "n": [8, 12, 16],
-            "figures": ["figure-generalisation-n"],
-        },
-    },
-}
+STUDY = yaml.safe_load("""
+study: texts
+seed: 1
+claims: [texts.json]
+attribution: {publisher: ""}
+datasets:
+  own:
+    task: ads
+    parser: log
+    terms: ""
+    get: ""
+    parts:
+      targeted: {file: examples/logs/targeted.csv}
+      uniform: {file: examples/logs/uniform.csv}
+streams: {linear: {generator: linear, settings: {queries: 20, documents: 4, features: 3}}}
+games: {flip: {stream: flip, settings: {items: 3, relevant: 1}, loss: dcg}}
+logs: {own: {dataset: own, train: targeted, test: uniform}}
+populations: {noisy: {generator: linear, settings: {grades: 2, noise: 0.5}}}
+learners:
+  slam: {kind: slam}
+  listnet: {kind: listnet}
+  random: {kind: random}
+  ftpl: {kind: ftpl}
+  uniform: {kind: uniform}
+  erm: {kind: erm-l2, surrogate: listnet}
+experiments:
+  online: {streams: [linear], learners: [slam, listnet, random], rounds: 20, seeds: 2}
+  games:
+    {kind: fixed-items, games: [flip], learners: [ftpl], rounds: 20, seeds: 2,
+     figures: [figure-games-rounds]}
+  ads: {kind: ads, logs: [own], learners: [uniform], seeds: 2, figures: [figure-logs]}
+  generalisation:
+    {kind: generalisation, populations: [noisy], learners: [erm], seeds: 2, n: [8, 12, 16],
+     figures: [figure-generalisation-n]}
+""")
 ADDRESS = "https://e.org/?a='b'&c=(d)#"
 SOURCE = dict.fromkeys(("title", "authors", "place", "named", "words"), "")
 CLAIM = {"source": SOURCE, "statement": "", "chosen": "", "family": "texts", "data": ""}
 CLAIMS = {
-    "learns": CLAIM | {
-        "quantity": "final", "comparison": "less", "where": {"kind": "perceptron"},
-        "learner": {"kind": "slam"},
-        "against": {"kind": "listnet"}, "control": {"words": "", "learner": {"kind": "listnet"}},
-    },
-    "says": CLAIM | {"quantity": "table", "table": "observability",
-                     "cell": {"measure": "sum-loss", "m": 3, "k": 1},
-                     "column": "rate", "comparison": "exact", "expected": "",
-                     "control": {"words": "", "expected": ""}},
+    "learns": CLAIM | yaml.safe_load("""
+        quantity: final
+        comparison: less
+        where: {kind: perceptron}
+        learner: {kind: slam}
+        against: {kind: listnet}
+        control: {words: "", learner: {kind: listnet}}
+    """),
+    "says": CLAIM | yaml.safe_load(
+        """{quantity: table, table: observability, cell: {measure: sum-loss, m: 3, k: 1},
+        column: rate, comparison: exact, expected: "", control: {words: "",
+        expected: ""}}"""
+    ),
 }  # fmt: skip
 RESULTS = "results/texts"
 # Not on the page: whose archives are, where data are got, what claims need and expect, the title of
@@ -109,20 +88,13 @@ UNSEEN = {
     ("experiments", "generalisation", "title"),
     ("learns", "source", "named"), ("says", "source", "named"),
 }  # fmt: skip
-FIGURES = {  # some of what each shows
-    "figure-2.2": [
-        ("streams", "linear", "title"),
-        ("learners", "slam", "title"),
-        ("experiments", "online", "title"),
-    ],
-    "figure-games-rounds": [("games", "flip", "title"), ("learners", "ftpl", "title")],
-    "figure-logs": [
-        ("logs", "own", "title"),
-        ("learners", "uniform", "title"),
-        ("experiments", "ads", "title"),
-    ],
-    "figure-generalisation-n": [("populations", "noisy", "title"), ("learners", "erm", "title")],
-}
+# Some of what each figure shows: titles.
+FIGURES = yaml.safe_load("""
+figure-2.2: [[streams, linear], [learners, slam], [experiments, online]]
+figure-games-rounds: [[games, flip], [learners, ftpl]]
+figure-logs: [[logs, own], [learners, uniform], [experiments, ads]]
+figure-generalisation-n: [[populations, noisy], [learners, erm]]
+""")
 NAMES = {  # settings that are text, but name something or are a path
     "baseline", "black_box", "bound", "claims", "figure", "file", "folder", "generator", "loss",
     "members", "mirror",
@@ -176,17 +148,9 @@ def written():
     places by text.
     """
     study, claims, texts = *json.loads(json.dumps([STUDY, CLAIMS])), {}
-    for section in (
-        "datasets",
-        "streams",
-        "games",
-        "logs",
-        "populations",
-        "learners",
-        "experiments",
-    ):
-        for entry in study[section].values():
-            entry["title"] = ""
+    titled = ("datasets", "streams", "games", "logs", "populations", "learners", "experiments")
+    for entry in (entry for section in titled for entry in study[section].values()):
+        entry["title"] = ""
     of_claims, of_datasets = (
         read_yaml(ROOT / f"workflow/schemas/{name}.schema.yaml") for name in ("claims", "datasets")
     )
@@ -255,7 +219,8 @@ def test_figures_show_titles_as_they_are(project, written):
     }
     texts = {path: one_line(text) for text, path in written[2].items()}
     for figure, paths in FIGURES.items():
-        assert not [path for path in paths if texts[path] not in " ".join(drawn[figure])]
+        titles = [texts[*path, "title"] for path in paths]
+        assert not [title for title in titles if title not in " ".join(drawn[figure])]
     assert MATHS["random"] in drawn["figure-2.2"] and MATHS["listnet"] not in drawn["figure-2.2"]
 
 
@@ -295,6 +260,5 @@ def test_commands_print_and_write_them(project, written, tmp_path, monkeypatch, 
         entity.get("name") for entity in crate["@graph"]
     }
     described = json.loads((tmp_path / "own.json").read_text())
-    assert described["license"] == own["terms"] and described["description"].startswith(
-        own["title"]
-    )
+    assert described["license"] == own["terms"]
+    assert described["description"].startswith(own["title"])

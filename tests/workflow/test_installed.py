@@ -3,7 +3,6 @@ folder.
 """
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -11,43 +10,38 @@ import sys
 import zipfile
 from pathlib import Path
 
+import forks
 import pandas as pd
 import pytest
 import yaml
-from projects import PARTS, ROOT
+from projects import LEAVE, PARTS, ROOT, environment
 
-SMALL = {  # what of the study that `scant init` writes is played here
-    "streams": {
-        "linear": {
-            "generator": "linear",
-            "settings": {"queries": 60, "documents": 6, "features": 4},
-        }
-    },
-    "experiment": {"rounds": 50, "seeds": 2, "tuning_seeds": 1, "batch": 3, "streams": ["linear"]},
-}
+# What of the study that `scant init` writes is played here.
+SMALL = yaml.safe_load("""
+streams: {linear: {generator: linear, settings: {queries: 60, documents: 6, features: 4}}}
+experiment: {rounds: 50, seeds: 2, tuning_seeds: 1, batch: 3, streams: [linear]}
+""")
 
 
-def run(*command, folder, package, ok=True):
+def run(module, *arguments, folder, package, ok=True):
     """Run a command with the package of another folder, and return what it printed."""
-    kept = {
-        key: value
-        for key, value in os.environ.items()
-        if not key.startswith(("SCANT_", "SNAKEMAKE_"))
-    }
-    kept["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
-    command = [sys.executable, "-m", *map(str, command)]
-    environment = kept | {"PYTHONPATH": str(package)}
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert (done.returncode == 0) == ok, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    arguments, there = [*map(str, arguments)], environment(package)
+    if module == "snakemake":
+        code, printed = forks.snakemake(arguments, folder, there, 600)
+    else:
+        done = subprocess.run(
+            [sys.executable, "-m", module, *arguments],
+            cwd=folder,
+            env=there,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+        code, printed = done.returncode, done.stdout
+    assert (code == 0) == ok, printed
+    return printed
 
 
 def small(study: dict) -> dict:
@@ -67,22 +61,11 @@ def wheel(tmp_path_factory):
     for part in (*PARTS, "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
         source = ROOT / part
         if source.is_dir():
-            shutil.copytree(
-                source, clone / part, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
-            )
+            shutil.copytree(source, clone / part, ignore=LEAVE)
         else:
             shutil.copy(source, clone / part)
-    command = [
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--wheel-dir",
-        folder,
-        clone,
-    ]
-    run(*command, folder=folder, package=folder)
+    options = ("--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)
+    run("pip", "wheel", *options, clone, folder=folder, package=folder)
     zipfile.ZipFile(next(folder.glob("scant-*.whl"))).extractall(site)
     return site
 
@@ -106,33 +89,28 @@ hers-beats-chance:
 def test_a_study_of_ones_own_from_the_wheel_travels(wheel, tmp_path):
     """Its archive, unpacked elsewhere, is finished, and plays its runs to the same bytes."""
     folder, elsewhere = tmp_path / "mine", tmp_path / "elsewhere"
-    assert "snakemake --cores all" in run("scant", "init", folder, folder=tmp_path, package=wheel)
-    assert "is there already" in run(
-        "scant", "init", folder, folder=tmp_path, package=wheel, ok=False
-    )
+    init = ("scant", "init", folder)
+    assert "snakemake --cores all" in run(*init, folder=tmp_path, package=wheel)
+    assert "is there already" in run(*init, folder=tmp_path, package=wheel, ok=False)
     study = small(yaml.safe_load((folder / "study.yaml").read_text()))
     rows = [f"{d % 3} qid:{q} 1:{d * q % 7} 2:{d}" for q in range(1, 9) for d in range(4)]
     (folder / "own.txt").write_text("\n".join([*rows, ""]))
     (folder / "hers.py").write_text((ROOT / "examples/my_learner.py").read_text())
     (folder / "hers.yaml").write_text(HERS)
     own = {"task": "ranking", "parser": "letor", "features": 2, "grades": 2, "terms": "CC0-1.0"}
-    study |= {
-        "claims": ["config/claims/steps.yaml", "hers.yaml"],
-        "streams": {"own": {"dataset": "own"}},
-    }
+    study |= yaml.safe_load("""
+claims: [config/claims/steps.yaml, hers.yaml]
+streams: {own: {dataset: own}}
+learners: {hers: {kind: "hers:PairwiseLogistic", rates: [0.1]}, random: {kind: random}}
+""")
     study["datasets"] = {"own": own | {"parts": {"all": {"file": "own.txt"}}}}
-    study["learners"] = {
-        "hers": {"kind": "hers:PairwiseLogistic", "rates": [0.1]},
-        "random": {"kind": "random"},
-    }
-    study["experiments"] = {"full": study["experiments"]["full-feedback"] | {"streams": ["own"]}}
-    study["experiments"]["full"]["learners"] = ["hers", "random"]
+    full = {"streams": ["own"], "learners": ["hers", "random"]}
+    study["experiments"] = {"full": study["experiments"]["full-feedback"] | full}
     (folder / "study.yaml").write_text(yaml.safe_dump(study))
     run("snakemake", "--cores", 2, folder=folder, package=wheel)
     results = f"results/{study['study']}"
-    assert {"hers-beats-chance"} < {*pd.read_csv(folder / results / "claims.csv")["id"]}, (
-        "and those of the package"
-    )
+    judged = {*pd.read_csv(folder / results / "claims.csv")["id"]}
+    assert {"hers-beats-chance"} < judged, "and those of the package"
     run("scant", "archive", results, "--output", "../mine.zip", folder=folder, package=wheel)
     with zipfile.ZipFile(tmp_path / "mine.zip") as packed:
         packed.extractall(elsewhere)
@@ -143,19 +121,14 @@ def test_a_study_of_ones_own_from_the_wheel_travels(wheel, tmp_path):
     read_me = (elsewhere / "README.md").read_text()
     commands = re.findall(r"^(?:snakemake|scant) [^#\n]*", read_me, re.M)
     finished, replay, verify = map(str.split, commands)
-    assert "were never packed" in run(*verify, folder=elsewhere, package=wheel)
-    assert "Nothing to be done" in run(*finished, "--dry-run", folder=elsewhere, package=wheel)
-    assert "total" in run("snakemake", "--dry-run", folder=elsewhere, package=wheel), (
-        "runs, which are not here"
-    )
-    run(*replay, folder=elsewhere, package=wheel)
-    assert "files are what they were" in run(*verify, folder=elsewhere, package=wheel)
-    (elsewhere / "hers.py").write_text(
-        (elsewhere / "hers.py").read_text().replace("decay=0.5", "decay=0.7")
-    )
-    assert "run" in run(*finished, "--dry-run", folder=elsewhere, package=wheel), (
-        "its code is on record"
-    )
+    there = {"folder": elsewhere, "package": wheel}
+    assert "were never packed" in run(*verify, **there)
+    assert "Nothing to be done" in run(*finished, "--dry-run", **there)
+    run(*replay, **there)
+    assert "files are what they were" in run(*verify, **there)
+    hers = elsewhere / "hers.py"
+    hers.write_text(hers.read_text().replace("decay=0.5", "decay=0.7"))
+    assert "run" in run(*finished, "--dry-run", **there), "its code is on record"
 
 
 @pytest.mark.slow
@@ -172,36 +145,27 @@ def test_each_addition_that_the_first_study_offers_is_played_and_travels(wheel, 
     run("snakemake", "--cores", 2, folder=folder, package=wheel)
     finals = pd.read_csv(results / "tables/finals.csv")
     assert {*finals["stream"]} == {"my-stream", "my-data"} and "my-learner" in {*finals["learner"]}
-    assert (
-        finals.loc[finals["measure"] == "my_measure:rank_biased_precision", "mean"]
-        .between(0.01, 0.99)
-        .all()
-    )
-    updates = pd.read_csv(results / "tables/my-updates.csv").set_index(["stream", "learner"])[
-        "share"
-    ]
-    assert updates["my-stream", "my-learner"] == 1 and updates["my-stream", "random"] == 0
+    rbp = finals.loc[finals["measure"] == "my_measure:rank_biased_precision", "mean"]
+    assert rbp.between(0.01, 0.99).all()
+    updates = pd.read_csv(results / "tables/my-updates.csv").set_index(["stream", "learner"])
+    share = updates["share"]
+    assert share["my-stream", "my-learner"] == 1 and share["my-stream", "random"] == 0
     (claim,) = pd.read_csv(results / "claims.csv").to_dict("records")
     assert claim["source"] == "My paper, Figure 2" and claim["estimate"] == 1
     assert claim["quantity"] == "share of rounds with an update"
     page = (results / "report.html").read_text()
     link = '<a href="https://example.org/my-paper" rel="noreferrer">'
-    assert (
-        f"<dt>Source</dt><dd>{link}My paper, Figure 2</a>" in page and f"{link}My paper</a>" in page
-    )
-    assert (
-        f"<small>{link}My paper, Figure 2</a></small>"
-        in page.partition("How often learners update")[2]
-    )
+    assert f"<dt>Source</dt><dd>{link}My paper, Figure 2</a>" in page
+    assert f"{link}My paper</a>" in page
+    below = page.partition("How often learners update")[2]
+    assert f"<small>{link}My paper, Figure 2</a></small>" in below
     assert (results / "figures/figure-my-updates.png").is_file()
     own = {path.name for path in folder.glob("my_*")}
     listed = json.loads((results / "manifest.json").read_text())
-    assert {f"{name}.py" for name in listed["modules"] if name.startswith("my_")} == {
-        one for one in own if ".py" in one
-    }
-    run(
-        "scant", "archive", "results/first", "--output", "../mine.zip", folder=folder, package=wheel
-    )
+    modules = {f"{name}.py" for name in listed["modules"] if name.startswith("my_")}
+    assert modules == {one for one in own if ".py" in one}
+    packing = ("archive", "results/first", "--output", "../mine.zip")
+    run("scant", *packing, folder=folder, package=wheel)
     with zipfile.ZipFile(tmp_path / "mine.zip") as packed:
         assert {"study.yaml", *own} <= {*packed.namelist()} and len(own) == 8
     for name, rules in (
@@ -226,31 +190,25 @@ def test_another_workflow_imports_it(tmp_path, project):
     """As `module` and snakedeploy do: the rules of a clone, with the study file of another
     folder.
     """
-    study = small(yaml.safe_load((ROOT / "src/scant/starter/study.yaml").read_text())) | {
-        "claims": None
-    }
+    study = small(yaml.safe_load((ROOT / "src/scant/starter/study.yaml").read_text()))
+    study["claims"] = None
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(study))
-    package, target = project.folder / "src", f"results/{study['study']}/tables/finals.csv"
-    for snakefile in ("workflow/Snakefile", "Snakefile"):
+    there = {"folder": tmp_path, "package": project.folder / "src"}
+    target = f"results/{study['study']}/tables/finals.csv"
+
+    def imports(snakefile, *more):
         source = str(project.folder / snakefile)
-        lines = [
-            'configfile: "config.yaml"',
-            "module scant:",
-            f"    snakefile: {source!r}",
-            "    config: config",
-        ]
-        (tmp_path / "Snakefile").write_text("\n".join([*lines, "use rule * from scant", ""]))
-        assert re.search(
-            r"^total +\d\d", run("snakemake", "-n", folder=tmp_path, package=package), re.M
-        ), "all of it"
-    run("snakemake", target, "--cores", 2, folder=tmp_path, package=package)
+        lines = ['configfile: "config.yaml"', "module scant:", f"    snakefile: {source!r}"]
+        lines += ["    config: config", *more, "use rule * from scant", ""]
+        (tmp_path / "Snakefile").write_text("\n".join(lines))
+
+    imports("workflow/Snakefile")
+    assert re.search(r"^total +\d\d", run("snakemake", "-n", **there), re.M), "all of it"
+    imports("Snakefile")
+    run("snakemake", target, "--cores", 2, **there)
     assert (tmp_path / target).is_file()
-    (tmp_path / "Snakefile").write_text(
-        "\n".join([*lines, '    prefix: "there"', "use rule * from scant", ""])
-    )
-    assert "module prefix: a study's paths" in run(
-        "snakemake", "-n", folder=tmp_path, package=package, ok=False
-    )
+    imports("Snakefile", '    prefix: "there"')
+    assert "module prefix: a study's paths" in run("snakemake", "-n", **there, ok=False)
 
 
 def deployed(folder: Path, source: Path) -> Path:
@@ -280,20 +238,10 @@ def test_a_deployed_workflow_has_what_comes_with_it(wheel, tmp_path):
         id = yaml.safe_load((ROOT / "config" / study).read_text())["study"]
         log = f"results/data/original/example-logs@{id}/targeted.txt"
         shutil.copy(ROOT / "config" / study, folder / "config/config.yaml")
-        assert re.search(
-            r"^total +\d\d", run("snakemake", "-n", folder=folder, package=package), re.M
-        )
-        run(
-            "snakemake",
-            "--cores",
-            1,
-            "--forcerun",
-            "fetch",
-            "--",
-            log,
-            folder=folder,
-            package=package,
-        )
+        there = {"folder": folder, "package": package}
+        if package == wheel:
+            assert re.search(r"^total +\d\d", run("snakemake", "-n", **there), re.M)
+        run("snakemake", "--cores", 1, "--forcerun", "fetch", "--", log, **there)
         assert (folder / log).read_bytes() == (ROOT / "examples/logs/targeted.csv").read_bytes()
 
 

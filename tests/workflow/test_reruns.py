@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,7 +41,38 @@ def without_all(jobs):
     return {rule: count for rule, count in jobs.items() if rule != "all"}
 
 
-def test_a_second_run_does_nothing(finished):
+def counted(planned):
+    """How many jobs of each rule are planned."""
+    return {rule: len(files) for rule, files in planned.items()}
+
+
+def appended(path, text="EDITED = True\n"):
+    """Put a text at the end of a file."""
+    with open(path, "a") as file:
+        file.write(text)
+
+
+def test_a_second_run_does_nothing_after_a_touch_nor_after_edits_that_change_no_result(finished):
+    """Comments and docstrings of all modules, comments of rules and the study file, and modules
+    that no job is made of.
+    """
+    modules = list((finished.folder / "src").rglob("*.py"))
+    assert len(modules) > 80
+    for path in modules:
+        text = path.read_text()
+        path.write_text(text.replace('"""', '"""Edited. ', 1) + "\n# edited\n")
+    for path in (
+        *(finished.folder / "rules").glob("*.smk"),
+        finished.folder / "config/studies/tiny.yaml",
+    ):
+        path.write_text(f"# edited\n{path.read_text()}")
+    for file in ("cli", "finished/differences", "page/generated", "page/show"):
+        appended(finished.folder / f"src/scant/{file}.py")
+    for file in ("evaluation/compare", "commands"):
+        appended(finished.folder / f"src/scant_ads/{file}.py")
+    for folder in ("config", "workflow"):
+        for path in (finished.folder / folder).rglob("*.*"):
+            path.touch()
     assert "Nothing to be done" in finished.snakemake("--cores", 2)
 
 
@@ -103,76 +135,55 @@ def kill_when(project, ready):
         psutil.wait_procs(family, timeout=60)
 
 
-def test_a_touch_changes_nothing(finished):
-    for folder in ("src", "rules", "config", "workflow"):
-        for path in (finished.folder / folder).rglob("*.*"):
-            if path.suffix in (".py", ".smk", ".yaml", ".rst"):
-                path.touch()
-    assert finished.jobs() == {}
-
-
-def test_new_rates_rerun_the_runs_of_their_learner_alone(finished):
+def test_what_is_new_or_has_new_rates_is_played_alone(finished):
     settings = finished.settings()
     settings["learners"]["listnet"]["rates"] = [0.1, 2.0]
+    settings["learners"]["random-again"] = settings["learners"]["random"]
+    settings["experiments"]["top"]["learners"].append("random-again")
+    settings["experiments"]["ads"]["sweep"].append({"threshold": ["recall"]})
     finished.write(settings)
-    # 3 streams x (2 + 1) seeds, each a batch, and one batch of the released code and of either of
-    # its sweep; the lower bound has no ListNet
-    assert without_all(finished.jobs()) == REPORT | {"run": 3 * 3 + 3}
-    assert {Path(file).parent.name for file in finished.planned()["run"]} == {"listnet"}
+    # ListNet's: 3 streams x (2 + 1) seeds, each a batch, and one batch of the released code and of
+    # either of its sweep; the lower bound has no ListNet.
+    planned = without_all(finished.planned())
+    played = Counter(Path(file).parent.name for file in planned["run"])
+    assert played.pop("listnet") == 3 * 3 + 3 and played.pop("random-again") == 2
+    assert len(played) == 5 and {*played.values()} == {2}
+    assert counted(planned) == REPORT | shown("top") | {"run": 12 + 2 + 5 * 2}
 
 
-def test_a_new_learner_is_played_alone(finished):
-    settings = finished.settings()
-    settings["learners"]["listnet-again"] = settings["learners"]["listnet"]
-    settings["experiments"]["top"]["learners"].append("listnet-again")
-    finished.write(settings)
-    jobs = without_all(finished.jobs())
-    assert jobs == VERDICT | {"run": 2} | shown("top")
-    assert {Path(file).parent.name for file in finished.planned()["run"]} == {"listnet-again"}
-
-
-def test_a_new_seed_reruns_no_batch_that_was_full(finished):
+def test_new_seeds_rerun_the_batch_that_they_fill_and_none_that_was_full(finished):
     settings = finished.settings()
     settings["experiments"]["perceptron"]["tuning_seeds"] = 2
-    finished.write(settings)
-    # one more batch of one seed on each of three streams, for the three learners that choose a rate
-    wanted = REPORT | {"simulate": 1, "run": 3 * 3, "tables_top": 1}  # with that of streams
-    assert without_all(finished.jobs()) == wanted
-
-
-def test_a_new_seed_reruns_its_batch_alone(finished):
-    settings = finished.settings()
     settings["experiments"]["perceptron-released"]["seeds"] = 3
     finished.write(settings)
-    wanted = REPORT | {"simulate": 2, "run": 3 * 2, "tables_top": 1}
+    # One more batch of one seed on each of three streams, for the three learners that choose a
+    # rate; and the one batch of three learners, of each level of a sweep.
+    wanted = REPORT | {"simulate": 3, "run": 3 * 3 + 3 * 2, "tables_top": 1}  # with that of streams
     assert without_all(finished.jobs()) == wanted
 
 
-@pytest.mark.parametrize(
-    ("experiment", "wanted"),
-    [
-        # On each of three streams six learners play two more seeds, in jobs of one; one stream is
-        # drawn.
-        ("perceptron", {"simulate": 2, "run": 3 * 2 * 6, "tables_top": 1} | shown("perceptron")),
-        # eleven learners on 2 streams; the best fixed weights, judged by four surrogates
-        ("top", {"run": 2 * 11, "best_weights": 2 * 4} | shown("top")),
-        ("choice", {"run": 3} | shown("fixed_items")),
-        ("ads-campaigns", {"make_log": 1, "run": 6} | shown("ads")),
-    ],
-)
-def test_added_seeds_are_played_alone(finished, experiment, wanted):
+def test_added_seeds_are_played_alone(finished):
     settings = finished.settings()
-    before = settings["experiments"][experiment]["seeds"]
-    settings["experiments"][experiment]["seeds"] = [before, 2]
+    experiments = settings["experiments"]
+    names = ("perceptron", "choice", "ads-campaigns")
+    before = {name: experiments[name]["seeds"] for name in names}
+    for name, seeds in before.items():
+        experiments[name]["seeds"] = [seeds, 2]
     finished.write(settings)
-    assert without_all(finished.jobs()) == VERDICT | wanted
-    planned = finished.planned()
-    played = [Path(file) for file in planned["run"]]
-    assert all(min(spanned(file.stem.removeprefix("seed-"))) >= before for file in played)
-    runs = finished.folder / "results/tiny/runs" / experiment
+    planned = without_all(finished.planned())
+    # On each of three streams six learners play two more seeds, in jobs of one; one stream is
+    # drawn.
+    assert counted(planned) == VERDICT | {
+        "simulate": 2, "make_log": 1, "run": 3 * 2 * 6 + 3 + 6, "tables_top": 1,
+        **shown("perceptron"), **shown("fixed_items"), **shown("ads"),
+    }  # fmt: skip
+    for file in map(Path, planned["run"]):
+        assert min(spanned(file.stem.removeprefix("seed-"))) >= before[file.parts[3]]
     plan = Plan(*studies.load(settings, finished.folder / "config/datasets.yaml"))
-    kept = {f"{path.relative_to(finished.folder)}" for path in runs.rglob("*.parquet")}
-    assert kept <= {*plan.run_files(experiment)}, "runs are left that nothing reads"
+    for name in before:
+        runs = finished.folder / "results/tiny/runs" / name
+        kept = {f"{path.relative_to(finished.folder)}" for path in runs.rglob("*.parquet")}
+        assert kept <= {*plan.run_files(name)}, "runs are left that nothing reads"
 
 
 def test_a_new_title_reruns_no_learner(finished):
@@ -190,13 +201,6 @@ def test_a_changed_claim_reruns_the_verdict_alone(finished):
     assert without_all(finished.jobs()) == VERDICT
 
 
-def test_a_new_level_plays_its_experiment_alone(finished):
-    settings = finished.settings()
-    settings["experiments"]["ads"]["sweep"].append({"threshold": ["recall"]})
-    finished.write(settings)
-    assert without_all(finished.jobs()) == VERDICT | {"run": 5 * 2}
-
-
 ALL = ("perceptron", "top", "fixed-items", "ads", "generalisation")  # kinds of experiments
 SEEN = {"figures", "tables", *JUDGED}  # what new runs lead to
 
@@ -204,18 +208,11 @@ SEEN = {"figures", "tables", *JUDGED}  # what new runs lead to
 @pytest.mark.parametrize(
     ("file", "rules", "kinds"),
     [
-        ("present/figures.py", {"figures"}, ()),
         ("present/tables.py", {"tables", *JUDGED}, ()),
-        ("present/traces.py", SEEN, ()),
-        ("verdict/statistics.py", {*JUDGED}, ()),
         ("page/page.py", set(), ()),
         ("rankers/learners.py", {"run", "best_weights", *SEEN}, ("perceptron", "top")),
-        ("rankers/comparator.py", {"best_weights", "figures", "tables", *JUDGED}, ()),
-        ("games/learners.py", {"run", *SEEN}, ("fixed-items",)),
-        ("ads/draw.py", {"make_log", "run", *SEEN}, ("ads",)),
         ("ads/coverage.py", {"coverage", "figures", *JUDGED}, ()),
         ("kernels/pieces.py", {"run", "best_weights", *SEEN}, ALL),
-        ("../scant_ads/reading/formats.py", {"convert", "run", *SEEN}, ("ads",)),
         (
             "data/lzw.py",
             {"fetch", "convert", "make_stream", "run", "best_weights", "make_log", *SEEN},
@@ -224,8 +221,7 @@ SEEN = {"figures", "tables", *JUDGED}  # what new runs lead to
     ],
 )
 def test_an_edit_reruns_what_depends_on_the_file(finished, file, rules, kinds):
-    with open(finished.folder / "src/scant" / file, "a") as source:
-        source.write("EDITED = True\n")
+    appended(finished.folder / "src/scant" / file)
     planned = without_all(finished.planned())
     assert {re.sub("(figures|tables)_.*", r"\1", rule) for rule in planned} == rules | {"report"}
     assert kinds_of(finished, planned.get("run", ())) == {*kinds}
@@ -240,36 +236,6 @@ def kinds_of(project, files):
     return {kinds[file.split("/")[3].partition("+")[0]] for file in files}
 
 
-def test_an_edit_to_what_no_job_is_made_of_reruns_nothing(finished):
-    for file in (
-        *("scant_ads/evaluation/compare.py", "scant_ads/commands.py"),
-        *(
-            "scant/cli.py",
-            "scant/finished/differences.py",
-            "scant/page/generated.py",
-            "scant/page/show.py",
-        ),
-    ):
-        with open(finished.folder / "src" / file, "a") as source:
-            source.write("EDITED = True\n")
-    assert finished.jobs() == {}
-
-
-def test_an_edit_to_words_alone_reruns_nothing(finished):
-    """Comments and docstrings of all modules, and comments of rules and the study file."""
-    modules = list((finished.folder / "src").rglob("*.py"))
-    assert len(modules) > 80
-    for path in modules:
-        text = path.read_text()
-        path.write_text(text.replace('"""', '"""Edited. ', 1) + "\n# edited\n")
-    for path in (
-        *(finished.folder / "rules").glob("*.smk"),
-        finished.folder / "config/studies/tiny.yaml",
-    ):
-        path.write_text(f"# edited\n{path.read_text()}")
-    assert finished.jobs() == {}
-
-
 def edit(project, file, old, new):
     """Replace what is once in a file of the package."""
     path = project.folder / "src/scant" / file
@@ -279,35 +245,18 @@ def edit(project, file, old, new):
 
 
 def test_another_look_draws_the_figures_of_its_family_alone(finished):
-    edit(
-        finished,
-        "rankers/learners.py",
-        'looks: ClassVar = {"": Look("blue", "o")',
-        'looks: ClassVar = {"": Look("pink", "o")',
-    )
+    look = 'looks: ClassVar = {"": Look("blue", "o")'
+    edit(finished, "rankers/learners.py", look, look.replace("blue", "pink"))
     assert without_all(finished.planned()).keys() == {"figures_perceptron", "report"}
 
 
 def test_other_words_of_a_figure_or_setting_make_the_page_alone(finished):
-    edit(
-        finished,
-        "ads/family.py",
-        "CTR on the test part, of which everything",
-        "CTR on the test, of which everything",
-    )
-    assert finished.jobs() == {"report": 1, "all": 1}
-    edit(
-        finished,
-        "ads/family.py",
-        "Over how many users of a campaign",
-        "Over how many of a campaign's users",
-    )
-    edit(
-        finished,
-        "bandits/learners.py",
-        'about="Trees of a forest',
-        'about="How many trees a forest has',
-    )
+    for file, old, new in (
+        ("ads/family.py", "CTR on the test part, of which", "CTR on the test, of which"),
+        ("ads/family.py", "Over how many users of a campaign", "Over how many campaign's users"),
+        ("bandits/learners.py", 'about="Trees of a forest', 'about="How many trees it has'),
+    ):
+        edit(finished, file, old, new)
     assert finished.jobs() == {"report": 1, "all": 1}
 
 
@@ -323,7 +272,6 @@ def test_a_learner_of_ones_own_is_played_again_when_what_it_imports_is_edited(fi
         file for file in finished.planned()["run"] if file.split("/")[3] == "perceptron-released"
     ] == played
     finished.snakemake(*played, "--cores", 1)
-    assert "Nothing to be done" in finished.snakemake(*played, "--cores", 1)
     (finished.folder / "mine_parts.py").write_text("STEP = 1  # a comment\n")
     assert finished.jobs(*played) == {}
     (finished.folder / "mine_parts.py").write_text("STEP = 2\n")
@@ -347,24 +295,17 @@ class Mine:
 
 
 def test_claims_are_judged_by_the_first_experiment_of_the_file_not_of_the_alphabet(finished):
-    """The study is handed on in its own order: two experiments the other way round give another
-    first reading.
-    """
+    """The study is handed on in its own order."""
     settings = finished.settings()
-    once = {
-        key: value
-        for key, value in settings["experiments"]["perceptron-released"].items()
-        if key != "sweep"
-    }
+    once = settings["experiments"]["perceptron-released"]
+    del once["sweep"]
     once["learners"] = ["slam-ndcg@10", "max-hinge", "listnet"]  # all that claims name
-    others = settings["experiments"]
-    for order in (("more", "less"), ("less", "more")):
-        two = {name: once | {"rounds": {"more": 40, "less": 30}[name]} for name in order}
-        settings["experiments"] = two | others
-        finished.write(settings)
-        finished.snakemake("claims", "--cores", 2)
-        deciding = pd.read_csv(finished.folder / "results/tiny/claims.csv")["experiment"]
-        assert order[0] in {*deciding} and order[1] not in {*deciding}
+    two = {"more": once | {"rounds": 40}, "less": once | {"rounds": 30}}
+    settings["experiments"] = two | settings["experiments"]
+    finished.write(settings)
+    finished.snakemake("claims", "--cores", 2)
+    deciding = pd.read_csv(finished.folder / "results/tiny/claims.csv")["experiment"]
+    assert "more" in {*deciding} and "less" not in {*deciding}
 
 
 def test_a_figure_that_is_lost_is_drawn_again(finished):
@@ -381,35 +322,27 @@ def test_a_changed_entry_of_the_registry_is_noticed(project, tmp_path):
     (mirror / "optdigits").mkdir(parents=True)
     digits = Path(datasets.__file__).parent / "data/digits.csv.gz"  # the same rows
     (mirror / "optdigits/optdigits.tes").write_bytes(gzip.decompress(digits.read_bytes()))
-    small = {
-        "study": "tiny",
-        "seed": 1,
-        "claims": None,
-        "streams": {"linear": {"generator": "linear"}},
-    }
-    small |= {
-        "learners": {"random": {"kind": "random"}},
-        "tables_of": ["optdigits"],
-        "data": {"mirror": str(mirror)},
-    }
-    project.write(
-        small | {"experiments": {"e": {"streams": ["linear"], "learners": ["random"], "seeds": 2}}}
-    )
+    small = yaml.safe_load("""
+study: tiny
+seed: 1
+claims: null
+streams: {linear: {generator: linear}}
+learners: {random: {kind: random}}
+tables_of: [optdigits]
+experiments: {e: {streams: [linear], learners: [random], seeds: 2}}
+""")
+    project.write(small | {"data": {"mirror": str(mirror)}})
     project.snakemake(table, "--cores", 1)
     registry = project.folder / "config/datasets.yaml"
     text = registry.read_text()
     entry = yaml.safe_load(text)["optdigits"]
-    for old, new, again in (
-        (entry["home"], "https://example.org/digits", False),
-        (entry["archive"]["url"], "https://example.org/digits.zip", True),
-        ("6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8", 64 * "f", True),
-    ):
+    for old, again in ((entry["home"], {}), (entry["archive"]["url"], {"fetch": 1, "convert": 1})):
         assert old in text
-        registry.write_text(text.replace(old, new))
-        assert project.jobs(table) == ({"fetch": 1, "convert": 1} if again else {}), new
-    # the last change: the file has another checksum
-    refused = project.snakemake(table, "--cores", 1, ok=False)
-    assert 64 * "f" in refused
+        registry.write_text(text.replace(old, "https://example.org/digits.zip"))
+        assert project.jobs(table) == again
+    checksum = "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8"
+    registry.write_text(text.replace(checksum, 64 * "f"))
+    assert 64 * "f" in project.snakemake(table, "--cores", 1, ok=False)
     assert not (project.folder / "results/data/original/optdigits/test.txt").exists()
 
 
@@ -433,26 +366,19 @@ def test_what_prune_deletes_is_drawn_again_only_for_what_needs_it(finished):
 
 def test_what_earlier_settings_asked_for_is_pruned_if_its_content_is_as_it_was(project):
     """The manifest that the last job replaces says what the files were: time tells nothing."""
-    learners = ["slam", "listnet", "random"]
-    settings = {
-        "study": "small",
-        "claims": None,
-        "streams": {
-            "linear": {
-                "generator": "linear",
-                "settings": {"queries": 20, "documents": 4, "features": 3},
-            }
-        },
-        "learners": {name: {"kind": name} for name in learners},
-        "experiments": {
-            "e": {"streams": ["linear"], "learners": learners, "rounds": 20, "seeds": 2, "batch": 1}
-        },
-    }
+    settings = yaml.safe_load("""
+study: small
+claims: null
+streams: {linear: {generator: linear, settings: {queries: 20, documents: 4, features: 3}}}
+learners: {slam: {kind: slam}, listnet: {kind: listnet}, random: {kind: random}}
+experiments:
+  e: {streams: [linear], learners: [slam, listnet, random], rounds: 20, seeds: 2, batch: 1}
+""")
     project.write(settings, "small")
     project.snakemake("--cores", 2, study="small")
     folder = project.folder / "results/small"
     assert pruning.prunable(folder) == pruning.Prunable([], 0, [])
-    learners.remove("random")
+    settings["experiments"]["e"]["learners"].remove("random")
     project.write(settings, "small")
     project.snakemake("--cores", 2, study="small")
     same, other = (f"runs/e/linear/random/seed-{seed}.parquet" for seed in (0, 1))

@@ -27,73 +27,28 @@ from scant.verdict import words
 
 pytestmark = pytest.mark.slow
 
-CONTEXTUAL = (
-    "figure-2.1",
-    "figure-2.2",
-    "figure-2.ap",
-    "figure-3.4",
-    "figure-top-k",
-    "figure-top-regret",
+CONTEXTUAL = [f"figure-{name}" for name in ("2.1", "2.2", "2.ap", "3.4", "top-k", "top-regret")]
+FIGURES = [*CONTEXTUAL, "figure-steps", "figure-steps-top", "figure-3.1", "figure-observability"]
+FIGURES += [f"figure-games-{name}" for name in ("horizon", "items", "rounds")]
+FIGURES += ["figure-5.1", "figure-5.2", "figure-logs", "figure-ctr-by-rate", "figure-coverage"]
+FIGURES += [f"figure-generalisation-{name}" for name in ("n", "gap", "m", "d", "rates")]
+TABLES = yaml.safe_load(
+    """[finals, steps, top, regret, steps-top, games, slopes, atlas, seen, streams, ads, table-5.1,
+    table-5.2, generalisation, variance, table-3.1, table-3.2, table-b.1, observability, table-4.1,
+    constants, theorems-perceptron, theorems-top, theorems-games, theorems-ads,
+    theorems-generalisation]"""
 )
-STEPS = ("figure-steps", "figure-steps-top")
-GAMES = (
-    "figure-3.1",
-    "figure-games-horizon",
-    "figure-games-items",
-    "figure-games-rounds",
-    "figure-observability",
-)
-ADS = ("figure-5.1", "figure-5.2", "figure-logs", "figure-ctr-by-rate", "figure-coverage")
-LEARNT = tuple(f"figure-generalisation-{name}" for name in ("n", "gap", "m", "d", "rates"))
-FIGURES = CONTEXTUAL + STEPS + GAMES + ADS + LEARNT
-THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
-THEORY += ("theorems-perceptron", "theorems-top", "theorems-games", "theorems-ads")
-THEORY += ("theorems-generalisation", "constants", "table-4.1")
-TABLES = ("finals", "steps", "top", "regret", "steps-top", "games", "slopes", "atlas", *THEORY)
-TABLES += ("seen", "streams", "ads", "table-5.1", "table-5.2", "generalisation")
 # Files: of one learner each, of best fixed weights, of all learners of a game or population.
 RUNS, COMPARATORS, PLAYED = 106, 8, 11
-CONTRACT = [
-    *(
-        "id",
-        "source",
-        "statement",
-        "verdict",
-        "estimate",
-        "low",
-        "high",
-        "n",
-        "readings_holding",
-        "readings_total",
-    ),
-    "data",
-]
-DOCUMENTED = {
-    *(
-        "study",
-        "study_seed",
-        "experiment",
-        "kind",
-        "stream",
-        "learner",
-        "seeds",
-        "source",
-        "learner_settings",
-    ),
-    *(
-        "stream_settings",
-        "resolved",
-        "rounds",
-        "empty",
-        "order",
-        "keep",
-        "own_measure",
-        "versions",
-        "inputs",
-        "code",
-    ),
-}
-AT_THE_TOP = {"schedule", "mismatch", "radius", "judge"}  # readings of experiments of that kind
+CONTRACT = yaml.safe_load(
+    """[id, source, statement, verdict, estimate, low, high, n, readings_holding, readings_total,
+    data]"""
+)
+DOCUMENTED = yaml.safe_load(
+    """[study, study_seed, experiment, kind, stream, learner, seeds, source, learner_settings,
+    stream_settings, resolved, rounds, empty, order, keep, own_measure, versions, inputs, code]"""
+)
+AT_THE_TOP = ["schedule", "mismatch", "radius", "judge"]  # readings of experiments of that kind
 
 
 @pytest.fixture(scope="module")
@@ -184,12 +139,9 @@ def test_run_files_say_what_they_are(runs, study, tiny):
     for name, (metadata, rows) in runs.items():
         at_the_top = metadata["kind"] == "top"
         resampled = {"queries"} if "dataset" in metadata["stream_settings"] else set()
-        assert metadata.keys() == DOCUMENTED | resampled | (AT_THE_TOP if at_the_top else set()), (
-            name
-        )
-        assert name == "{experiment}/{stream}/{learner}/seed-".format(**metadata) + span(
-            metadata["seeds"]
-        )
+        assert metadata.keys() == {*DOCUMENTED, *resampled, *(AT_THE_TOP if at_the_top else ())}
+        seeds = span(metadata["seeds"])
+        assert name == "{experiment}/{stream}/{learner}/seed-".format(**metadata) + seeds
         assert metadata["study"] == study["study"] and metadata["study_seed"] == study["seed"]
         assert metadata["learner_settings"] == study["learners"][metadata["learner"]]
         assert metadata["stream_settings"] == untitled(study["streams"][metadata["stream"]])
@@ -212,11 +164,8 @@ def test_regrets_of_games_are_those_of_their_runs_and_below_their_bounds(tiny, s
         rows = pd.concat(
             map(pd.read_parquet, (tiny / "runs" / one.experiment / one.stream).glob("*.parquet"))
         )
-        ends = rows[
-            (rows["learner"] == one.learner)
-            & (rows["horizon"] == one.rounds)
-            & (rows["round"] == one.rounds)
-        ]
+        ends = rows[rows["learner"] == one.learner]
+        ends = ends[(ends["horizon"] == one.rounds) & (ends["round"] == one.rounds)]
         difference = ends["best"] - ends["value"]
         expected = difference.mean() * (1 if one.loss in ("dcg", "ndcg") else -1)
         np.testing.assert_allclose(one.regret, expected, rtol=1e-12)
@@ -224,12 +173,8 @@ def test_regrets_of_games_are_those_of_their_runs_and_below_their_bounds(tiny, s
     bounded = games[games["bound"].notna()]
     assert len(bounded) and (bounded["regret"] <= bounded["bound"]).all()
     assert games.loc[games["learner"].isin(["blocks", "top-2"]), "explored"].min() > 0
-    blocks, others = (
-        (games["experiment"] == "items") & (games["learner"] == "blocks"),
-        games["experiment"] == "items",
-    )
-    assert games.loc[blocks, "difference"].isna().all()
-    assert games.loc[others & ~blocks, "difference"].notna().all()
+    others = games[games["experiment"] == "items"].set_index("learner")["difference"]
+    assert others[["blocks"]].isna().all() and others.drop("blocks").notna().all()
 
 
 def test_no_policy_is_truly_better_than_the_oracle(ads):
@@ -242,10 +187,8 @@ def test_no_policy_is_truly_better_than_the_oracle(ads):
             ]
             if name.startswith("ads-campaigns/"):
                 best[about["learner"]] = truth.set_index("seed")["estimate"]
-        assert all(
-            (best["oracle"] >= best[one]).all()
-            for one in ("logistic", "forest", "auc-ranker", "uniform")
-        )
+        assert best.keys() >= {"logistic", "forest", "auc-ranker", "uniform"}
+        assert all((best["oracle"] >= one).all() for one in best.values())
 
 
 def test_traces_keep_the_last_round_and_averages_stay_in_bounds(runs):
@@ -283,9 +226,8 @@ def shows(tiny, name, shown):
 def test_a_figure_shows_what_its_csv_holds(tiny, settings, name):
     frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
     along = "ranking" if name == "figure-top-k" else "round"  # what a learner has several rows for
-    assert {"experiment", "stream", "learner", along, "mean", "low", "high", "n", "rate"} <= {
-        *frame
-    }
+    identity = ["experiment", "stream", "learner", along]
+    assert {*identity, "mean", "low", "high", "n", "rate"} <= {*frame}
     if name != "figure-top-regret":
         assert (frame["measure"] == ("ap" if name == "figure-2.ap" else "ndcg@10")).all()
     assert (
@@ -293,19 +235,15 @@ def test_a_figure_shows_what_its_csv_holds(tiny, settings, name):
     ).all()
     separable = frame["stream"].str.startswith("separable")
     assert separable.all() if name == "figure-2.1" else not separable.any()
-    assert not frame.duplicated(["experiment", "stream", "learner", along]).any()
+    assert not frame.duplicated(identity).any()
     shows(tiny, name, {*frame["line" if "line" in frame else "label"], *frame["panel"]})
 
 
 def test_finals_have_every_learner_and_the_ideal_is_1(tiny, settings):
     finals = table(tiny, "finals")
-    of_kinds = {
-        "top": "top",
-        "fixed-items": "games",
-        "ads": "ads",
-        "generalisation": "generalisation",
-    }
-    tables = {kind: table(tiny, name) for kind, name in of_kinds.items()}
+    names = ("top", "games", "ads", "generalisation")
+    kinds = ("top", "fixed-items", "ads", "generalisation")
+    tables = {kind: table(tiny, name) for kind, name in zip(kinds, names, strict=True)}
     kinds = {name: one.get("kind", "perceptron") for name, one in settings["experiments"].items()}
     assert {*finals["experiment"]} == {name for name, kind in kinds.items() if kind == "perceptron"}
     for name, experiment in settings["experiments"].items():
@@ -318,10 +256,8 @@ def test_finals_have_every_learner_and_the_ideal_is_1(tiny, settings):
             if key in experiment
         ]
         assert {*there["stream"]} == {*places}
-    assert {*finals["tuning"]} == {"held-out", "paper"} and {*finals["measure"]} == {
-        "ndcg@10",
-        "ap",
-    }
+    assert {*finals["tuning"]} == {"held-out", "paper"}
+    assert {*finals["measure"]} == {"ndcg@10", "ap"}
     ideal = finals[finals["learner"] == "ideal"]
     assert len(ideal) and (ideal["mean"] == 1).all()
     assert (finals["ok"] == finals["n"]).all()
@@ -357,9 +293,8 @@ def test_regret_is_against_the_best_fixed_weights_of_the_same_queries(tiny, runs
         for name, (metadata, rows) in runs.items():
             if name.startswith(f"top/{stream}/") and metadata["resolved"].get("judge") == judge:
                 both = rows.to_pandas().merge(best, on=["seed", "round"])
-                assert {*both["seed"]} == {*best["seed"]} and {*both["round"]} == {
-                    *best["round"]
-                }, name
+                assert {*both["seed"]} == {*best["seed"]}, name
+                assert {*both["round"]} == {*best["round"]}, name
                 ends = both[both["round"] == both["round"].max()]
                 assert (ends["surrogate_loss"] > 0.9 * ends["best"]).all(), name
     regret = table(tiny, "regret")
@@ -373,19 +308,14 @@ def test_every_claim_has_its_row(tiny, stated):
     assert frame.columns[: len(CONTRACT)].tolist() == CONTRACT
     assert frame["id"].tolist() == list(stated)
     assert frame["statement"].tolist() == [claim["statement"] for claim in stated.values()]
-    assert (
-        {"holds", "fails", "undecided", words.SILENT, words.UNTESTABLE}
-        <= {*frame["verdict"]}
-        <= {*words.VERDICTS}
-    )
+    some = {"holds", "fails", "undecided", words.SILENT, words.UNTESTABLE}
+    assert some <= {*frame["verdict"]} <= {*words.VERDICTS}
     tested = ~frame["verdict"].isin([words.SILENT, words.UNTESTABLE])
     assert ((frame["readings_total"] > 0) == tested).all() and (frame["readings_total"] > 1).any()
     assert (frame["readings_holding"] <= frame["readings_total"]).all()
     assert (frame["readings_holding"] > 0)[frame["verdict"] == "holds"].all()
-    assert (
-        frame["low"].isna()
-        | (frame["low"] <= frame["estimate"]) & (frame["estimate"] <= frame["high"])
-    ).all()
+    low, estimate, high = (frame[name] for name in ("low", "estimate", "high"))
+    assert (low.isna() | (low <= estimate) & (estimate <= high)).all()
     assert frame["data"].notna().all()
     written = pd.read_parquet(tiny / "claims.parquet")
     pd.testing.assert_frame_equal(
@@ -419,22 +349,19 @@ def test_every_figure_has_the_width_that_a_study_asks_for_and_texts_that_can_be_
 ):
     on_page = sizes_of(tiny / "figures")
     assert on_page.keys() == {*FIGURES}
-    assert all(
-        width <= panels.WIDEST + 1e-6 and font >= SMALLEST for width, font in on_page.values()
-    ), on_page
+    for width, font in on_page.values():
+        assert width <= panels.WIDEST + 1e-6 and font >= SMALLEST, on_page
     monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column"}')
     monkeypatch.chdir(saved)
     read = making.Inputs(plan)
     for name, target in plan.figures.items():
         making.make(target.shown, tmp_path / name, *read(target))
     in_column, said = sizes_of(tmp_path), capsys.readouterr().out
-    assert in_column.keys() == on_page.keys() and all(
-        font >= SMALLEST for _, font in in_column.values()
-    ), in_column
+    assert in_column.keys() == on_page.keys()
+    assert all(font >= SMALLEST for _, font in in_column.values()), in_column
     wide = {name for name, (width, _) in in_column.items() if width > panels.COLUMN + 1e-6}
-    assert {f"{name} does not fit a column of text, and is as wide as a page" for name in wide} == {
-        *said.splitlines()
-    }
+    told = {f"{name} does not fit a column of text, and is as wide as a page" for name in wide}
+    assert told == {*said.splitlines()}
     assert wide <= ONE_WIDTH and all(in_column[name] == on_page[name] for name in wide)
 
 
@@ -444,14 +371,10 @@ def test_the_page_is_one_file_that_names_every_claim(tiny, stated):
     html = path.read_text()
     assert not re.search(r"""src=["']?(?!data:)""", html), "it needs another file"
     # to download
-    beside = {
-        unquote(file) for file in re.findall(r"""href=["']((?!#|data:|https?:)[^"']+)""", html)
-    }
-    assert beside and all((tiny / file).is_file() for file in beside)
+    addresses = re.findall(r"""href=["']((?!#|data:|https?:)[^"']+)""", html)
+    assert addresses and all((tiny / unquote(file)).is_file() for file in addresses)
     text = unescape(html)
-    assert not [
-        name for name, claim in stated.items() if name not in text or claim["statement"] not in text
-    ]
+    assert all(name in text and claim["statement"] in text for name, claim in stated.items())
 
 
 def test_the_manifest_says_what_made_the_study(tiny, plan):

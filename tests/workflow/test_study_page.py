@@ -8,24 +8,19 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_the_page_shows_the_study(tiny, browser, theme, width):
     claims = pd.read_parquet(tiny / "claims.parquet")
-    context, said, asked = (
-        browser.new_context(viewport={"width": width, "height": 844}, color_scheme=theme),
-        [],
-        [],
-    )
+    viewport, said, asked = {"width": width, "height": 844}, [], []
+    context = browser.new_context(viewport=viewport, color_scheme=theme)
     tab = context.new_page()
     tab.on("console", lambda message: said.append(message.text))
     tab.on("pageerror", lambda error: said.append(str(error)))
     tab.on("request", lambda request: asked.append(request.url))
     tab.goto((tiny / "report.html").as_uri())
     rows = tab.locator("table.claims > tbody:visible")
-    assert (
-        rows.count() == len(claims) - claims["verdict"].isin(["holds", "not testable here"]).sum()
-    )
+    folded = claims["verdict"].isin(["holds", "not testable here"])
+    assert rows.count() == len(claims) - folded.sum()
     tab.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     assert rows.count() == len(claims)
     tab.locator("#filter [name=verdict]").select_option("holds")

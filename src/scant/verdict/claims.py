@@ -91,7 +91,7 @@ def examine(
     for name, claim in claims.items():
         with errors_of(f"claim {name}"):
             parts_examined = [examiner.with_control(part) for part in parts(claim)]
-            examined[name] = _joined(claim, parts_examined)
+            examined[name] = _counted(claim, _joined(claim, parts_examined))
     return examined
 
 
@@ -144,7 +144,7 @@ class _Examiner:
         if "control" not in claim or not examined.readings:
             return examined
         control = claim | claim["control"]
-        for key in ("control", "words", "each", "places"):
+        for key in ("control", "words", "each"):
             control.pop(key, None)
         first = examined.readings[0]
         only = None if "where" in claim["control"] else (first.experiment, first.tuning)
@@ -214,21 +214,16 @@ class _Examiner:
             return _Lacking(5, f"no learner with {in_words(claim['against'])} to compare with")
         return _Fitting(streams, learners, elsewhere, others)
 
-    def _lacks(self, claim: dict, learners: Iterable[str], section: str, places: int) -> str:
-        """What the statement of a claim names, and a reading with these learners and so many places
-        has not.
-        """
+    def _lacks(self, claim: dict, learners: Iterable[str]) -> str:
+        """The learners that the statement of a claim names, and a reading with these has not."""
         absent = [
             in_words(wanted)
             for wanted in claim.get("each", ())
             if not any(chosen(self.study, "learners", id, wanted) for id in learners)
         ]
-        lacks = []
-        if absent:
-            lacks.append(f"no learner with {', or '.join(absent)}, which the statement names")
-        if places < claim.get("places", 0):
-            lacks.append(f"{places} of the {claim['places']} {section} that the statement is about")
-        return "; ".join(lacks)
+        if not absent:
+            return ""
+        return f"no learner with {', or '.join(absent)}, which the statement names"
 
     def _by_data(
         self, claim: dict, name: str, cells: list[Cell]
@@ -421,8 +416,7 @@ class _Examiner:
         of_learners = readings_of(chain.from_iterable(families.kinds().values()))
         levels |= self._levels(of_learners, "learners", learners, learner_level)
         judged = judging.judged(claim, cells)
-        lacks = self._lacks(claim, learners, place.key, len({cell.stream for cell in cells}))
-        return Reading(name, tuning, levels, cells, *judged, own, lacks)
+        return Reading(name, tuning, levels, cells, *judged, own, self._lacks(claim, learners))
 
     def _levels(self, keys, section: str, names, level: Callable) -> dict[str, str]:
         """The levels that places or learners have for each of their readings, joined; "" if none
@@ -491,6 +485,21 @@ def _joined(claim: dict, examined: list[Examined]) -> Examined:
     )
     readings = [_of_all(first, missing), *others]
     return Examined(claim, readings, "", control, next(filter(None, lacking), ""))
+
+
+def _counted(claim: dict, examined: Examined) -> Examined:
+    """A claim's readings, of which the first lacks places if its parts together have fewer than
+    the statement is about.
+    """
+    if "places" not in claim or not examined.readings:
+        return examined
+    first, *others = examined.readings
+    places = len({cell.stream for cell in first.cells})
+    if places >= claim["places"]:
+        return examined
+    missing = f"{places} of the {claim['places']} places that the statement is about"
+    lacks = "; ".join(filter(None, [first.lacks, missing]))
+    return replace(examined, readings=[replace(first, lacks=lacks), *others])
 
 
 def _with_cell(claim: dict, reading: Reading) -> Reading:

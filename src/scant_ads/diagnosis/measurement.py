@@ -326,9 +326,9 @@ def _chance_of_loss(rows, rows_around, rewards, all_inside, all_around, design: 
     """The chance that all rewards are around some parts of a log, and none inside, if nothing was
     lost.
 
-    If a rate does not change it is hypergeometric. If rates change alike for all, so is which of
-    all rewards are these. The larger chance is returned. Rates may drift, so that the parts around
-    are the next ones.
+    If these rows' rate does not change, the number of their rewards inside is hypergeometric. If
+    rates drift, but alike for all rows, the number of these rows' rewards among all rewards inside
+    is. The larger chance is returned. The parts around are the next ones, since rates may drift.
 
     rows, rows_around : inside and around
     rewards : around

@@ -8,6 +8,8 @@ the share, it is broken if the interval is below, and else open.
 
 from collections.abc import Mapping, Sequence
 
+from scant.errors import SettingError
+
 HOLDS, BROKEN, OPEN = "holds", "is broken", "is open"
 # of the rows of `judged`
 COLUMNS = ("guard", "share", "policy", "lift", "lift_low", "lift_high", "answer")
@@ -29,12 +31,24 @@ def judged(
     -------
     rows : one mapping for each policy with guard, share, policy; lift, lift_low and lift_high of
         the other reward (NaN where it is not known); answer, `HOLDS`, `BROKEN` or `OPEN`
+
+    Raises
+    ------
+    SettingError : no share from 0 to below 1, or a policy that was not evaluated by the other
+        reward
     """
+    if not 0 <= share < 1:
+        raise SettingError(
+            f"guard rail {name}: {share} is no share from 0 to below 1 by which it may fall"
+        )
     judgements, of_other = [], {row["policy"]: row for row in others}
     for row in rows[1:]:
+        if row["policy"] not in of_other:
+            raise SettingError(
+                f"guard rail {name}: {row['policy']} was not evaluated by this reward"
+            )
         low, high = (of_other[row["policy"]][end] for end in ("lift_low", "lift_high"))
-        answer = HOLDS if low > -share else OPEN
-        answer = BROKEN if high < -share else answer
+        answer = HOLDS if low > -share else BROKEN if high < -share else OPEN
         values = (name, share, row["policy"], of_other[row["policy"]]["lift"], low, high, answer)
         judgements.append(dict(zip(COLUMNS, values, strict=True)))
     return tuple(judgements)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +79,7 @@ class Evaluation:
 
         Raises
         ------
-        SettingError : another level
+        SettingError : no such share, another level, or other policies
         """
         if other.level != self.level:
             raise SettingError(
@@ -173,6 +172,10 @@ class Evaluation:
     def whose(self) -> str:
         """Whose rate a lift is over, in words."""
         return "today's" if self.baseline == Logging.kind else f"that of {self.baseline}"
+
+    def _role(self, row: Mapping) -> str:
+        """What a policy is that is not compared."""
+        return "the baseline" if row["policy"] == self.baseline != Logging.kind else "today's"
 
     def guard_table(self) -> list[tuple[str, ...]]:
         """The guard rails as texts."""
@@ -329,7 +332,37 @@ class Evaluation:
         return plotting.intervals(self.rows, self.level, self.unit, self.baseline, axes)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        from html import escape
+
+        numbers = [
+            [self.unit.number(row[key]) for key in ("estimate", "low", "high")] for row in self.rows
+        ]
+        cells = [
+            (
+                row["policy"],
+                *values,
+                *self._lift(row),
+                f"{row['verdict']}{because(row)}" if row["verdict"] else self._role(row),
+            )
+            for row, values in zip(self.rows, numbers, strict=True)
+        ]
+        ends = ("from", "to", self.unit.lift_heading, "its interval")
+        head = ("policy", self.unit.heading, *ends, f"better than {self.whose}?")
+        lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
+        lines.append(
+            "<table><thead><tr>"
+            + "".join(f"<th>{escape(cell)}</th>" for cell in head)
+            + "</tr></thead><tbody>"
+        )
+        lines += [
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells
+        ]
+        lines.append(f"</tbody></table><p>Each with {text.percent(self.level)} confidence</p>")
+        if self.notes:
+            lines.append(
+                "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in self.notes) + "</ul>"
+            )
+        return "".join(lines)
 
     def write(self, path) -> None:
         """Write everything as JSON if the name ends in .json; else write the rows as CSV."""

@@ -62,7 +62,18 @@ class Log:
 
     @classmethod
     def read(
-        cls, path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), **units
+        cls,
+        path,
+        columns: Mapping[str, str] | None = None,
+        ignore=(),
+        categorical=(),
+        propensities: str | None = None,
+        rewards: str | None = None,
+        reward_max: float = 1.0,
+        reward_unit: str = "",
+        reward_min: float = 0.0,
+        propensity: float | str | Mapping[str, float] | None = None,
+        less: bool | None = None,
     ) -> "Log":
         """Read a log: CSV, which may be packed, parquet or Arrow, a folder of parquet files, or
         Vowpal Wabbit's forms.
@@ -76,8 +87,17 @@ class Log:
         ignore : columns to leave out
         categorical : features to take as text, as they are written, though they are numbers or
             times, such as 01067 or 08:30; columns of JSON to take as they are
-        units : what propensities and rewards are written as, `propensities`, `propensity`,
-            `rewards`, `reward_max`, `reward_min`, `reward_unit` and `less`: see `Units`
+        propensities : what they are written as, "percent" or "log" (natural logarithms); None for
+            probabilities
+        rewards : what they are written as, "costs" (minus the reward) or "losses" (1 minus the
+            reward); None for rewards, but for costs in Vowpal Wabbit's forms
+        reward_max, reward_unit : the largest reward possible, and what rewards are counted in, such
+            as EUR
+        reward_min : the least reward possible
+        propensity : the split of a log that has no propensities: the share that chance was to give
+            each ad, by its id, or one share for all ads; "uniform" for all eligible ads alike
+        less : whether less is better, so that rewards are minus what is written, from minus
+            `reward_max`; None where it is asked if the name of the column is one of costs
 
         Raises
         ------
@@ -85,24 +105,37 @@ class Log:
         SettingError : a column that is not there
         """
         read = Folder if Path(path).is_dir() else formats.read
-        return cls._read(read, path, columns, ignore, categorical, units)
+        units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity, less)
+        _check_names(columns, ignore=ignore, categorical=categorical)
+        return cls(
+            read(path, columns, ignore, categorical, units),
+            units=units,
+            reward=_name_of_reward(columns),
+        )
 
     @classmethod
     def from_frame(
-        cls, frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), **units
+        cls,
+        frame,
+        columns: Mapping[str, str] | None = None,
+        ignore=(),
+        categorical=(),
+        propensities: str | None = None,
+        rewards: str | None = None,
+        reward_max: float = 1.0,
+        reward_unit: str = "",
+        reward_min: float = 0.0,
+        propensity: float | str | Mapping[str, float] | None = None,
+        less: bool | None = None,
     ) -> "Log":
         """Take a data frame of pandas, polars or Arrow; see `read`.
 
         An index of pandas is not a column.
         """
-        return cls._read(formats.read_frame, frame, columns, ignore, categorical, units)
-
-    @classmethod
-    def _read(cls, read, source, columns, ignore, categorical, units: Mapping) -> "Log":
-        units = Units(**units)
+        units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity, less)
         _check_names(columns, ignore=ignore, categorical=categorical)
-        reading = read(source, columns, ignore, categorical, units)
-        return cls(reading, units=units, reward=(columns or {}).get("reward", "reward"))
+        reading = formats.read_frame(frame, columns, ignore, categorical, units)
+        return cls(reading, units=units, reward=_name_of_reward(columns))
 
     @property
     def unit(self) -> Unit:
@@ -357,6 +390,10 @@ class Log:
         sample = np.sort(np.concatenate(sample))
         places = np.array([-int(-cut * len(sample) // 1) for cut in CUTS])
         return sample[np.minimum(places, len(sample) - 1)], True
+
+
+def _name_of_reward(columns: Mapping[str, str] | None) -> str:
+    return (columns or {}).get("reward", "reward")
 
 
 def _check_names(columns, **names) -> None:
