@@ -164,7 +164,7 @@ TABLES = (
     ),
     Shown(
         "rankings-learnt",
-        heading="Rankers learnt from click logs",
+        heading="NDCG@10 of rankers learnt from click logs",
         caption="NDCG@10 on held-out queries of rankers learnt from click logs, with 95 % t "
         "intervals over seeds.",
         frame=f"{FRAMES}:learnt_table",

@@ -352,7 +352,7 @@ class Logging(Ranker):
 
     kind = "logging-ranker"
     about = "The ranker that logs, without its exploration: where learning starts."
-    looks: ClassVar = {"": Look("#000000", "", ":")}
+    looks: ClassVar = {"": Look("#000000", "v", ":")}
 
     def ranker(self, log, site, random):
         return site.logging_ranker
