@@ -273,7 +273,7 @@ class AsIs(FromLog):
     kind = "clicks-as-is"
     about = "Cross entropy of the clicks as they are."
     settings = ()
-    looks: ClassVar = {"": Look("grey", "x")}
+    looks: ClassVar = {"": Look("grey", "p")}
 
     def values(self, told):
         return told.clicks
@@ -284,7 +284,7 @@ class PerLook(FromLog):
 
     kind = "clicks-per-look"
     about = "Cross entropy of clicks over the look of their place (Joachims et al. 2017)."
-    looks = _looks("blue", "o")
+    looks = _looks("blue", "v")
 
     def values(self, told):
         return told.counts.clicks @ (1 / told.look)
@@ -299,7 +299,7 @@ class PolicyAware(FromLog):
         "the log shows it (Oosterhuis & de Rijke 2020)."
     )
     settings = (CURVE, CLIP)
-    looks = _looks("orange", "^")
+    looks = _looks("orange", "<")
 
     def values(self, told):
         return told.clicks / np.maximum(told.chance, max(self.options["clip"], ROUNDING))
@@ -314,7 +314,7 @@ class DoublyRobust(FromLog):
         "times what it says wrongly of the clicks (Oosterhuis 2023)."
     )
     settings = (CURVE, CLIP)
-    looks = _looks("purple", "D")
+    looks = _looks("purple", "d")
 
     def values(self, told):
         looks, seen = told.looks, told.looks > 0
@@ -335,7 +335,7 @@ class Safe(DoublyRobust):
         "confidence by pooled weights, that it has more clicks than the log; else the logging "
         "ranker."
     )
-    looks = _looks("green", "s")
+    looks = _looks("green", "P")
 
     def ranker(self, log, site, random):
         first = int(SPLIT * len(log))
