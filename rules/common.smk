@@ -11,6 +11,7 @@ from pathlib import Path
 from snakemake.logging import logger
 
 from scant.ads import family as ads
+from scant.clicklogs import family as rankings
 from scant.finished import manifest, provenance
 from scant.data.registry import groups_beside
 from scant.errors import ScantError

@@ -130,3 +130,24 @@ rule make_log:
     shell:
         "scant job make_log {wildcards.log:q} {wildcards.seeds}"
         " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule make_click_log:
+    input:
+        lambda wildcards: rankings.stream_file(STUDY, wildcards.log),
+    output:
+        directory("<results>/clicks/{log}/{seeds}"),
+    log:
+        "<results>/logs/make_click_log/{log}/{seeds}.log",
+    benchmark:
+        "<results>/benchmarks/make_click_log/{log}/{seeds}.jsonl"
+    priority: 6
+    resources:
+        **needs(2000, 5),
+    params:
+        study=SETTLED,
+        code=code("scant.clicklogs.run"),
+        settings=DIGESTS.click_log,
+    shell:
+        "scant job make_click_log {wildcards.log:q} {wildcards.seeds}"
+        " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

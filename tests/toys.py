@@ -19,7 +19,8 @@ MAPPINGS += ("shows", "environment", "commands")
 EMPTY = {name: [] for name in LISTS} | {name: {} for name in MAPPINGS} | {"citation": ""}
 MADE = {  # below the results of the study, by rule: the first file, or the folder, of the ids
     "make_stream": "streams/{}.arrow", "simulate": "streams/{}", "campaign": "campaigns/{}.json",
-    "make_log": "bandit/{}", "run": "runs/{}.parquet", "best_weights": "comparators/{}.parquet",
+    "make_log": "bandit/{}", "make_click_log": "clicks/{}", "run": "runs/{}.parquet",
+    "best_weights": "comparators/{}.parquet",
     "times": "times/{}.parquet", "coverage": "coverage.parquet", "show": "tables/{}.csv",
     "judge": "verdicts/{}.json",
 }  # fmt: skip

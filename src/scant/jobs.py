@@ -85,6 +85,18 @@ def make_log(settled: Settled, outputs, log: str, seeds: str) -> None:
         draw.draw(log, settings, inputs, files, settled.study["seed"], seed)
 
 
+def make_click_log(settled: Settled, outputs, log: str, seeds: str) -> None:
+    """Draw a click log of rankings for some seeds: a folder with a file for each."""
+    from scant.clicklogs import family, run
+
+    settings, (folder,) = untitled(_of("click log", log, settled.study["click_logs"])), outputs
+    stream = family.stream_file(settled.study, log)
+    paths.check([stream])
+    for seed in _drawn_seeds(settled, "clicks", log, seeds):
+        file = folder / f"seed-{seed}.parquet"
+        run.draw(log, settings, stream, file, settled.study["seed"], seed)
+
+
 def run(settled: Settled, outputs, path: str) -> None:
     """Make a run file: a learner plays some seeds at one place, or all learners do, where they meet
     in one play.

@@ -156,7 +156,7 @@ def test_the_schema_gives_quantities_the_options_that_they_declare():
         for name, quantity in family.quantities.items():
             for option in quantity.options:
                 options.setdefault(option, set()).add(name)
-    assert {*options} == {"measure", "at", "last", "along", "since", "round", "bound"}
+    assert {*options} == {"measure", "at", "last", "along", "since", "round", "visits", "bound"}
     for option, names in options.items():
         assert quantities_with(option) == names, option
     of_policies = {

@@ -273,6 +273,7 @@ def test_an_error_says_what_is_wrong_and_leaves_nothing(drawn, capsys, done, wor
 UNKNOWN = {"fetch": (("mine@t", "all"), "mine@s"), "convert": (("mine@s", "al"), "all")}
 UNKNOWN |= {"make_stream": (("mina",), "mine"), "simulate": (("sim", "0-2"), "0-1")}
 UNKNOWN |= {"campaign": (("hotels",), "hotel"), "make_log": (("hotel", "0-1"), "0")}
+UNKNOWN |= {"make_click_log": (("visit", "0"), "visits")}
 UNKNOWN |= {"run": (("al", "sim", "slam", "seed-0-1"), "all")}
 UNKNOWN |= {"best_weights": (("top", "sim", "kl", "seed-0-1"), "top/sim/ranksvm/seed-0-1")}
 UNKNOWN |= {"times": (("game",), "games"), "show": (("figures_tops",), "figures_top")}
@@ -289,7 +290,8 @@ def test_ids_that_a_study_has_not_are_named_with_the_nearest(study, capsys):
     assert named - {"report"} == UNKNOWN.keys()  # the page's second argument is a file
     Path("my.txt").touch()
     streams = study.given["streams"] | {"mine": {"dataset": "mine"}}
-    settle(config(datasets=OWN, streams=streams, claims="config/claims"))
+    visited = {"visits": {"stream": "mine"}}
+    settle(config(datasets=OWN, streams=streams, click_logs=visited, claims="config/claims"))
     for rule, (ids, nearest) in UNKNOWN.items():
         refused(command(rule, *ids, output="out"), f"did you mean {nearest!r}?", capsys)
     others = {"make_stream": ["sim"], "campaign": ["digits"], "simulate": ["mine", "0"]}

@@ -125,7 +125,7 @@ def test_what_is_ranked_by_has_a_better_side_in_one_quantity_of_a_family():
         kind: [quantity.better for quantity in family.quantities.values() if quantity.better]
         for kind, family in families.families().items()
     }
-    high = {kind: ["high"] for kind in ("perceptron", "top", "ads")}
+    high = {kind: ["high"] for kind in ("perceptron", "top", "ads", "rankings")}
     # learners of generalisation minimise different losses
     assert better == high | {"fixed-items": ["low"], "generalisation": []}
 

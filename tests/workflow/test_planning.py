@@ -35,7 +35,8 @@ def test_the_workflow_has_the_jobs_of_the_plan(bare, study):
     kinds = {one.get("kind", "perceptron") for one in experiments}
     assert {plan.study["experiments"][name]["kind"] for name in plan.played} == kinds
     assert jobs.get("run", 0) == len(plan.runs)
-    assert jobs.get("simulate", 0) + jobs.get("make_log", 0) == sum(map(len, plan.draws.values()))
+    drawing = ("simulate", "make_log", "make_click_log")
+    assert sum(jobs.get(job, 0) for job in drawing) == sum(map(len, plan.draws.values()))
     assert jobs.get("times", 0) == len(plan.study["experiments"]) - len(plan.played)
     assert jobs.get("coverage", 0) == (whole.get("coverage") is not None)
     assert ("best_weights" in jobs) == any(one.get("regret") for one in experiments)

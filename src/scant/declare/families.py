@@ -21,6 +21,7 @@ FAMILIES = {  # by kind, in the order in which the page shows them
     "fixed-items": "scant.games.family:FixedItems",
     "ads": "scant.ads.family:Ads",
     "generalisation": "scant.generalisation.family:Generalisation",
+    "rankings": "scant.clicklogs.family:Rankings",
 }
 TUNING = 1_000_000  # the first seed that chooses learning rates; those below are reported
 HEADLINE = "feedback"  # the question that pages open with

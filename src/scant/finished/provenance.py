@@ -19,7 +19,7 @@ from scant.study.settings import claims_files, own_names
 STUDY = "study.json"  # the settings that a study was given, as a study file that can be run again
 LOCK = "requirements.lock"
 # what runs are played on, which can be drawn or packed again
-DRAWN = ("streams/", "bandit/", "campaigns/")
+DRAWN = ("streams/", "bandit/", "clicks/", "campaigns/")
 LARGE = ("runs/", "comparators/", *DRAWN)  # left out of archives unless asked for
 CRATE = "ro-crate-metadata.json"  # which describes an archive
 REGISTRY = "config/datasets.yaml"

@@ -52,6 +52,10 @@ class Digests:
         """Of the settings of a log."""
         return digest([untitled(self.study["logs"][wildcards.log]), self.study["seed"]])
 
+    def click_log(self, wildcards) -> str:
+        """Of the settings of a click log; those of its stream make another stream file."""
+        return digest([untitled(self.study["click_logs"][wildcards.log]), self.study["seed"]])
+
     def run(self, wildcards) -> str:
         """Of the settings of a run, and of the code that plays it."""
         job = self.plan.runs[wildcards.run]

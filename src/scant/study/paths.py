@@ -28,6 +28,7 @@ PATTERNS = {  # by what it holds, the form of the path of a file
     "table": [plan.TABLE],
     "stream": [plan.STREAM, plan.DRAW],
     "log": [plan.BANDIT],
+    "click log": [plan.CLICKS],
     "run": [plan.RUN.replace("{run}", _OF_RUN), plan.RUN.replace("{run}", _OF_GAME)],
     "comparator": [plan.COMPARATOR.replace("{run}", _OF_RUN)],
 }

@@ -23,6 +23,7 @@ STREAM = "results/{study}/streams/{stream}.arrow"  # made from a data set
 DRAW = "results/{study}/streams/{stream}/{seeds}/seed-{seed}.arrow"  # simulated
 CAMPAIGN = "results/{study}/campaigns/{stream}.json"
 BANDIT = "results/{study}/bandit/{stream}/{seeds}/seed-{seed}/{part}.parquet"
+CLICKS = "results/{study}/clicks/{stream}/{seeds}/seed-{seed}.parquet"
 RUN = "results/{study}/runs/{run}.parquet"
 COMPARATOR = "results/{study}/comparators/{run}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
@@ -32,7 +33,7 @@ DRAWS = "results/{study}/{kind}/{stream}"  # the folder of all draws of a stream
 # leaves the name open.
 OPEN = "{seeds}"
 _DRAWN = re.compile(
-    r"(?P<place>results/[^/]+/(?:streams|bandit)/[^/]+)/(?P<seeds>[^/]+)/seed-(?P<seed>[0-9]+)"
+    r"(?P<place>results/[^/]+/(?:streams|bandit|clicks)/[^/]+)/(?P<seeds>[^/]+)/seed-(?P<seed>[0-9]+)"
 )
 
 

@@ -1,0 +1,262 @@
+"""What a click log says of the clicks of a policy that did not log it.
+
+Every estimator weights the clicks of a visit so that their sum has the mean of the target policy's
+clicks, if its premise about users holds. The names are those of Li et al. (2018) and McInerney et
+al. (2020); pooling over places is the policy-aware estimator of Oosterhuis & de Rijke (2020).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from scant.bandits import intervals, likelihood
+from scant.clicklogs.logs import Log
+from scant.clicklogs.policies import Policy
+
+LEVEL = 0.95  # of the intervals
+
+
+@dataclass(frozen=True)
+class Case:
+    """A log, and the policy whose clicks are asked for.
+
+    look : float64 (K), the position curve: how often each place is looked at, as a multiple of the
+        first
+    """
+
+    log: Log
+    logging: Policy
+    target: Policy
+    look: np.ndarray
+
+    def queries(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Each query in the log, and the visits with it."""
+        return visits_by_query(self.log)
+
+
+def visits_by_query(log: Log) -> Iterator[tuple[int, np.ndarray]]:
+    """Each query in a log, and the indices of the visits with it."""
+    order = np.argsort(log.query, kind="stable")
+    ids, starts = np.unique(log.query[order], return_index=True)
+    return zip(ids.tolist(), np.split(order, starts[1:]), strict=True)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """The weighted documents of each visit, by the target's place, float64 (n, K).
+
+    clicked : the weights of what was clicked; their mean is the target's clicks
+    missed : those of what was not clicked; None if weights may be negative
+    most : the mean of clicked + missed for a visit with this query, and as much as the target shows
+        in a place where the log cannot have it; so the target's clicks are at most most - missed
+    """
+
+    clicked: np.ndarray
+    missed: np.ndarray | None
+    most: np.ndarray | None = None
+
+
+# --- estimators
+
+
+def _by_place(case: Case, weights: np.ndarray) -> Weighted:
+    """Documents with these weights (n, K), each for the place that it was shown in."""
+    clicked = np.where(case.log.click, weights, 0.0)
+    return Weighted(clicked, weights - clicked, np.ones(weights.shape))
+
+
+def item_position(case: Case) -> Weighted:
+    """Weights P(d in place k) of the target over those of the log."""
+    weights = np.empty(case.log.marginal.shape)
+    for q, rows in case.queries():
+        lists = case.log.document[rows]
+        weights[rows] = case.target.marginals[q][lists, np.arange(lists.shape[1])]
+    return _by_place(case, weights / case.log.marginal)
+
+
+def prefix(case: Case) -> Weighted:
+    """Weights P(d_1, ..., d_k) of the target over those of the log."""
+    weights = np.empty(case.log.given_above.shape)
+    for q, rows in case.queries():
+        weights[rows] = case.target.prefixes(q, case.log.document[rows])
+    return _by_place(case, weights / np.cumprod(case.log.given_above, axis=1))
+
+
+def whole_list(case: Case) -> Weighted:
+    """Weights P(list) of the target over that of the log, for each of its places."""
+    of_prefixes = prefix(case)
+    last = (of_prefixes.clicked + of_prefixes.missed)[:, -1:]
+    return _by_place(case, np.broadcast_to(last, case.log.click.shape))
+
+
+def pooled(case: Case) -> Weighted:
+    """Weights look_k P(d in place k) of the target over sum_j look_j P(d in place j) of the log,
+    for a document wherever it was shown.
+    """
+    shape = case.log.click.shape
+    clicked, missed, most = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for q, rows in case.queries():
+        target, logging = case.target.marginals[q], case.logging.marginals[q]
+        looks = logging @ case.look
+        seen = looks > 0
+        weights = target * case.look / np.where(seen, looks, np.inf)[:, None]
+        of_lists, clicks = weights[case.log.document[rows]], case.log.click[rows]
+        clicked[rows] = np.einsum("njk,nj->nk", of_lists, clicks)
+        missed[rows] = np.einsum("njk,nj->nk", of_lists, ~clicks)
+        most[rows] = logging.sum(axis=1) @ weights + target[~seen].sum(axis=0)
+    return Weighted(clicked, missed, most)
+
+
+def doubly_robust(case: Case, model: Callable[[int], np.ndarray] | None = None) -> Weighted:
+    """What a click model says of the target, and item-position weights times what it says wrongly
+    of the clicks.
+
+    model : takes a query; its click rates, float64 (m, K). By default pulls of documents times the
+        curve, each visit's counted in the other half of the visits
+    """
+    whole = item_position(case)
+    weights, terms = whole.clicked + whole.missed, whole.clicked.copy()
+    halves = np.arange(len(case.log)) % 2 == 1
+    models = [model, model] if model else [_pulls(case, ~halves), _pulls(case, halves)]
+    for q, rows in case.queries():
+        for rates_of, half in zip(models, (halves, ~halves), strict=True):
+            own, rates = rows[half[rows]], rates_of(q)
+            lists = case.log.document[own]
+            wrong = weights[own] * rates[lists, np.arange(lists.shape[1])]
+            terms[own] += (case.target.marginals[q] * rates).sum(axis=0) - wrong
+    return Weighted(terms, None)
+
+
+def _pulls(case: Case, visits: np.ndarray) -> Callable[[int], np.ndarray]:
+    """The click model of some visits: clicks over looks of each document, with one look more that
+    has the mean of all.
+    """
+    counts = counted(case.log.take(visits), case.logging)
+    clicks, looks = counts.clicks.sum(axis=1), counts.showings @ case.look
+    pulls = (clicks + clicks.sum() / max(looks.sum(), 1.0)) / (looks + 1)
+
+    def rates(q: int) -> np.ndarray:
+        of_query = pulls[counts.starts[q] : counts.starts[q + 1]]
+        return np.minimum(of_query[:, None] * case.look, 1.0)
+
+    return rates
+
+
+# --- counts, and the position curve that they tell
+
+
+class Counts(NamedTuple):
+    """How often each document was shown in each place, and clicked there: float64 (documents, K).
+
+    starts : int (queries + 1), where the documents of each query start, and the last ones end
+    """
+
+    clicks: np.ndarray
+    showings: np.ndarray
+    starts: np.ndarray
+
+
+def counted(log: Log, logging: Policy) -> Counts:
+    """The counts of a log."""
+    starts, places = np.cumsum([0, *map(len, logging.scores)]), log.click.shape[1]
+    cell = (starts[log.query][:, None] + log.document) * places + np.arange(places)
+    clicks, showings = (
+        np.bincount(of.ravel(), minlength=starts[-1] * places).reshape(-1, places).astype(float)
+        for of in (cell[log.click], cell)
+    )
+    return Counts(clicks, showings, starts)
+
+
+def harvested_curve(counts: Counts) -> np.ndarray:
+    """The position curve that a log tells, float64 (K), 1 at the first place.
+
+    Place by place, it is the Mantel-Haenszel ratio of the click rates of the same documents of the
+    same queries in this place and in those above it, where each showing counts as much as its place
+    is looked at (intervention harvesting, Agarwal et al. 2019). A place with no document that has
+    been above it, or no click, is taken to be like the place above.
+    """
+    curve = np.ones(counts.clicks.shape[1])
+    clicks, looks = counts.clicks[:, 0], counts.showings[:, 0]
+    for k in range(1, len(curve)):
+        here_clicks, here = counts.clicks[:, k], counts.showings[:, k]
+        both = np.maximum(looks + here, 1e-300)
+        expected = (clicks * here / both).sum()
+        ratio = (here_clicks * looks / both).sum() / expected if expected > 0 else 0.0
+        curve[k] = ratio if ratio > 0 else curve[k - 1]
+        clicks, looks = clicks + here_clicks, looks + curve[k] * here
+    return curve
+
+
+# --- intervals
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate of the clicks of a visit, or of one place, with two-sided intervals of 95 %.
+
+    t_low, t_high : by Student's t, in the limit of many visits
+    low, high : by betting, for every n; NaN if weights may be negative
+    likely_low, likely_high : by empirical likelihood, in the limit; NaN where it is not asked for
+    """
+
+    estimate: float
+    t_low: float
+    t_high: float
+    low: float = np.nan
+    high: float = np.nan
+    likely_low: float = np.nan
+    likely_high: float = np.nan
+
+
+def interval(weighted: Weighted, place: int | None = None, likely: bool = False) -> Interval:
+    """The intervals of the clicks in all places, or in the one with this index.
+
+    likely : whether to compute those by empirical likelihood, too, which takes longest
+    """
+    columns = slice(None) if place is None else slice(place, place + 1)
+    x, one_sided = weighted.clicked[:, columns].sum(axis=1), (1 + LEVEL) / 2
+    mean, variance = x.mean(), x.var(ddof=1)
+    t_low = float(intervals.t_of(len(x), mean, variance, one_sided))
+    by_t = t_low, float(2 * mean - t_low)
+    if weighted.missed is None:
+        return Interval(float(mean), *by_t)
+    most = weighted.most[:, columns].sum(axis=1)
+    missed, scale = weighted.missed[:, columns].sum(axis=1), most.max()
+    low = scale * _lower(x / scale, one_sided)
+    high = scale * (1 - _lower((missed + scale - most) / scale, one_sided))
+    ends = _likely(x, missed, most) if likely else ()
+    return Interval(float(mean), *by_t, low, max(high, low), *ends)
+
+
+def least_lead(weighted: Weighted, log: Log) -> float:
+    """The lower bound, with 95 % confidence by betting, on how many more clicks a visit of the
+    target has than one of the log.
+    """
+    places = log.click.shape[1]
+    lead = weighted.clicked.sum(axis=1) - log.click.sum(axis=1)
+    return 2 * places * _lower((lead + places) / (2 * places), LEVEL) - places
+
+
+def _lower(x: np.ndarray, level: float) -> float:
+    """The lower bound, by betting, on the mean of terms that are 0 or more and have a mean of at
+    most 1.
+    """
+    if not x.any():
+        return 0.0
+    return float(intervals.betting_without_range(intervals.counted(x, x.max()), level))
+
+
+def _likely(x: np.ndarray, missed: np.ndarray, most: np.ndarray) -> tuple[float, float]:
+    """The ends of the interval by empirical likelihood.
+
+    The weight of a visit is what it shows over `most`, with a mean of 1; its reward is the share of
+    this that is clicked.
+    """
+    scale, shown = most.max(), x + missed
+    weight, reward = shown / most, x / np.where(shown > 0, shown, 1.0) * most / scale
+    cells, count = np.unique(np.c_[weight, reward], axis=0, return_counts=True)
+    largest = max(float(weight.max()), 1.0 + 1e-9)
+    _, low, high, _ = likelihood.interval(*cells.T, count[None], largest, LEVEL)
+    return float(scale * low[0]), float(scale * high[0])

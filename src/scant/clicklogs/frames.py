@@ -1,0 +1,120 @@
+"""The frames of the tables and figures of click logs.
+
+In tables `visits` is the size of a log, and n the number of seeds.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from scant.clicklogs.learners import LEARNERS
+from scant.errors import SettingError
+from scant.present.intervals import cells, t_interval
+from scant.present.traces import GROUP, names
+
+BOUNDS = {  # the columns of the ends of each interval, by its name in tables and claims
+    "betting": ("low", "high"),
+    "t": ("t_low", "t_high"),
+    "empirical-likelihood": ("likely_low", "likely_high"),
+}
+
+
+def estimates(traces: pd.DataFrame, place: int = 0) -> pd.DataFrame:
+    """The rows of estimators, of one place or all of them, with the columns bias and error."""
+    rows = traces[traces["estimate"].notna() & (traces["place"] == place)]
+    bias = rows["estimate"] / rows["truth"] - 1
+    return rows.assign(bias=bias, error=bias.abs())
+
+
+def held(rows: pd.DataFrame, bound: str) -> pd.Series:
+    """1 where an interval of `BOUNDS` has the true clicks, 0 where not, NaN where there is none."""
+    low, high = (rows[end] for end in BOUNDS[bound])
+    inside = ((low <= rows["truth"]) & (rows["truth"] <= high)).astype(float)
+    return inside.where(low.notna())
+
+
+def premises(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The relative error of estimators by visits: the root of the mean square over seeds.
+
+    Raises
+    ------
+    SettingError : the experiments have no estimator
+    """
+    rows = []
+    for row, group in _curves(estimates(traces), details):
+        mean, low, high, n = t_interval(group["bias"] ** 2)
+        of_error = {"mean": np.sqrt(mean), "low": np.sqrt(max(low, 0.0)), "high": np.sqrt(high)}
+        times_held = held(group, "betting").sum(min_count=1)
+        rows.append(row | of_error | {"n": n, "bias": group["bias"].mean(), "held": times_held})
+    if not rows:
+        raise SettingError("no experiment of this figure has an estimator, such as item-position")
+    return pd.DataFrame(rows)
+
+
+def learning(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """NDCG@10 of rankers on held-out queries by visits: means over seeds.
+
+    Raises
+    ------
+    SettingError : the experiments have no learner
+    """
+    rows = []
+    for row, group in _curves(traces.dropna(subset="ndcg@10"), details):
+        interval = t_interval(group["ndcg@10"])
+        rows.append(row | dict(zip(("mean", "low", "high", "n"), interval, strict=True)))
+    if not rows:
+        raise SettingError("no experiment of this figure has a learner, such as clicks-as-is")
+    return pd.DataFrame(rows)
+
+
+def _curves(rows: pd.DataFrame, details: dict) -> Iterator[tuple[dict, pd.DataFrame]]:
+    """The points of a figure's curves: what names each, and its rows."""
+    for key, group in rows.groupby([*GROUP, "visits"], sort=False):
+        traits = {"kind": group["kind"].iloc[0], "objective": group["curve"].iloc[0]}
+        yield dict(zip([*GROUP, "visits"], key, strict=True)) | traits | names(key, details), group
+
+
+def estimates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The table of estimators: a row for each experiment, click log, learner and visits."""
+    rows = []
+    for key, group in estimates(traces).groupby([*GROUP, "visits"], sort=False):
+        row = dict(zip([*GROUP, "visits"], key, strict=True))
+        kind = group["kind"].iloc[0]
+        row |= {"kind": kind, "curve": group["curve"].iloc[0], "premise": LEARNERS[kind].premise}
+        row |= {"truth": group["truth"].mean()} | cells("estimate", group["estimate"])
+        row |= cells("bias", group["bias"]) | {"error": np.sqrt((group["bias"] ** 2).mean())}
+        for bound, (low, high) in BOUNDS.items():
+            row[f"held_{bound}"] = held(group, bound).mean()
+            row[f"width_{bound}"] = (group[high] - group[low]).mean()
+        rows.append(row | {"seeds": len(group)})
+    return pd.DataFrame(rows)
+
+
+def places_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The table of estimates by place: a row for each experiment, click log, learner and place."""
+    last = traces[traces["visits"] == traces.groupby(GROUP)["visits"].transform("max")]
+    rows = []
+    for key, group in last[last["place"] > 0].groupby([*GROUP, "place"], sort=False):
+        means = {name: group[name].mean() for name in ("truth", "estimate", "low", "high")}
+        rows.append(
+            dict(zip([*GROUP, "place"], key, strict=True))
+            | {"visits": group["visits"].iloc[0]}
+            | means
+            | {"held_betting": held(group, "betting").mean(), "seeds": len(group)}
+        )
+    return pd.DataFrame(rows)
+
+
+def learnt_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The table of learners: a row for each experiment, click log, learner and visits."""
+    rows = []
+    learnt = traces.dropna(subset="ndcg@10")
+    for key, group in learnt.groupby([*GROUP, "visits"], sort=False):
+        rows.append(
+            dict(zip([*GROUP, "visits"], key, strict=True))
+            | {"kind": group["kind"].iloc[0], "curve": group["curve"].iloc[0]}
+            | cells("ndcg@10", group["ndcg@10"])
+            | {"seeds": len(group)}
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,50 @@
+"""The quantities that claims on click logs are about: one number for each click log, learner and
+seed, from so many visits, or from the most that there are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scant.clicklogs import frames
+from scant.errors import check_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scant.present.traces import Played
+
+
+def click_bias(played: Played, visits: int | None = None) -> pd.DataFrame:
+    """By how much the estimated clicks are above the true ones, as a share of these."""
+    rows = _at(frames.estimates(played.traces), visits)
+    return rows.assign(value=rows["bias"])
+
+
+def click_error(played: Played, visits: int | None = None) -> pd.DataFrame:
+    """How far the estimated clicks are from the true ones, likewise."""
+    rows = _at(frames.estimates(played.traces), visits)
+    return rows.assign(value=rows["error"])
+
+
+def click_coverage(
+    played: Played, visits: int | None = None, bound: str = "betting"
+) -> pd.DataFrame:
+    """Whether the 95 % interval has the true clicks: 1 or 0.
+
+    bound : a key of `scant.clicklogs.frames.BOUNDS`
+    """
+    check_name("bound of click_coverage", bound, frames.BOUNDS)
+    rows = _at(frames.estimates(played.traces), visits)
+    return rows.assign(value=frames.held(rows, bound)).dropna(subset="value")
+
+
+def held_out_ndcg(played: Played, visits: int | None = None) -> pd.DataFrame:
+    """NDCG@10 of the ranker on the queries that are held out."""
+    rows = _at(played.traces.dropna(subset="ndcg@10"), visits)
+    return rows.assign(value=rows["ndcg@10"])
+
+
+def _at(rows: pd.DataFrame, visits: int | None) -> pd.DataFrame:
+    """The rows of so many visits; by default of the most."""
+    return rows[rows["visits"] == (rows["visits"].max() if visits is None else visits)]

@@ -1,0 +1,303 @@
+"""The family of click logs: it plans, refuses what cannot be, draws logs, learns, and shows what
+came out.
+"""
+
+from copy import deepcopy
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scant.clicklogs import drawings, estimates, fitting, frames, learners, quantities, run, storage
+from scant.clicklogs.family import Rankings
+from scant.clicklogs.policies import Policy
+from scant.data import stream as streams
+from scant.errors import SettingError
+from scant.files import read_parquet
+from scant.present.traces import Played
+from scant.study import settings as studies
+from scant.study.plan import Plan
+
+ROOT = Path(__file__).parents[2]
+LOG = {
+    "stream": "mine", "user": "position", "places": 3, "visits": 600, "held_out": 8,
+    "logging_queries": 2, "exploration": "pl", "spread": 1.5, "share": 0.2,
+}  # fmt: skip
+LEARNERS = {
+    "item-position": {"kind": "item-position"},
+    "pooled": {"kind": "pooled", "curve": "harvested"},
+    "prefix": {"kind": "prefix"},
+    "list": {"kind": "whole-list"},
+    "model": {"kind": "doubly-robust"},
+    "as-is": {"kind": "clicks-as-is"},
+    "dr": {"kind": "clicks-doubly-robust"},
+    "safe": {"kind": "clicks-safe"},
+    "logging": {"kind": "logging-ranker"},
+    "grades": {"kind": "visited-grades"},
+    "online": {"kind": "pdgd-online"},
+}
+DATASET = {
+    "task": "ranking", "parser": "letor", "features": 6, "grades": 2,
+    "parts": {"all": {"file": "mine.txt"}},
+}  # fmt: skip
+STUDY = {
+    "study": "toy",
+    "claims": None,
+    "datasets": {"mine": DATASET},
+    "streams": {"mine": {"dataset": "mine"}, "drawn": {"generator": "linear"}},
+    "click_logs": {"log": {"stream": "mine", "places": 3, "visits": 600}},
+    "learners": LEARNERS,
+    "experiments": {
+        "toy": {
+            "kind": "rankings", "click_logs": ["log"], "learners": [*LEARNERS], "seeds": 3,
+            "batch": 2, "visits": [200, 600], "figures": ["figure-premises", "figure-learning"],
+        }
+    },
+}  # fmt: skip
+
+
+def loaded(path=(), value=None):
+    """The study, and its data sets, with the value at a path changed."""
+    study = deepcopy(STUDY)
+    if path:
+        place = study
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+    return studies.load(study, ROOT / "config/datasets.yaml")
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory):
+    """The file of 30 queries of 4 to 12 documents, whose grades a linear ranker tells roughly."""
+    random, path = np.random.default_rng(0), tmp_path_factory.mktemp("stream") / "mine.arrow"
+    queries = []
+    for q in range(30):
+        features = random.normal(size=(4 + q % 9, 6))
+        scores = features @ [1, 1, 0, 0, 0, -1] + random.normal(size=len(features))
+        queries.append((q, (scores > 0.5).astype(int) + (scores > 2), features))
+    streams.write(path, queries, {})
+    return path
+
+
+@pytest.fixture(scope="module")
+def site(stream):
+    return learners.site(streams.read(stream), LOG)
+
+
+# --- planning
+
+
+def test_a_job_plays_all_learners_on_the_logs_of_some_seeds():
+    study, datasets = loaded()
+    plan = Plan(study, datasets)
+    first, second = plan.jobs["toy"]
+    assert [first.path, second.path] == ["toy/log/seed-0-1", "toy/log/seed-2"]
+    assert first.inputs == {
+        "streams": ["results/toy/streams/mine.arrow"],
+        "logs": [f"results/toy/clicks/log/0-1/seed-{seed}.parquet" for seed in (0, 1)],
+    }
+    assert plan.draws == {"results/toy/clicks/log": ["0-1", "2"]}
+    assert first.settings["click_log"] == LOG | {"held_out": 100, "logging_queries": 20}
+    assert [learner for learner, _ in first.settings["learners"]] == [*LEARNERS]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("click_logs", "log", "stream"), "nime", "unknown stream 'nime': did you mean 'mine'"),
+        (("click_logs", "log", "stream"), "drawn", "log: the stream 'drawn' is simulated"),
+        (("click_logs", "log", "user"), {"click": [0.1, 1], "stop": [0]}, "click is for grades"),
+        (
+            ("click_logs", "log", "user"),
+            {"click": [0.1, 1], "stop": [0, 0]},
+            "log: user: click and stop have probabilities for grades 0 to 1",
+        ),
+        (("click_logs", "log", "exploration"), "none", "exploration"),
+        (("click_logs", "log", "visits"), 500, "log: visits is 600, and the log has 500"),
+        (("learners", "pooled", "curve"), "known", "curve"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(path, value, message):
+    with pytest.raises(SettingError, match=message):
+        loaded(path, value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"held_out": 29}, "the stream has 30 queries, of which 29 are held out"),
+        ({"places": 13}, "no query to visit has 13 documents"),
+    ],
+)
+def test_what_a_stream_has_not_is_refused(stream, changes, message):
+    with pytest.raises(SettingError, match=message):
+        learners.site(streams.read(stream), LOG | changes)
+
+
+# --- fits
+
+
+def test_the_cross_entropy_is_the_least():
+    random = np.random.default_rng(1)
+    found = fitting.Documents(random.normal(size=(20, 3)), np.array([0, 4, 11]))
+    values = random.random(20)
+
+    def loss(weights):
+        parts = zip(*(np.split(of, [4, 11]) for of in (found.features, values)), strict=True)
+        entropies = [of @ (np.logaddexp.reduce(x @ weights) - x @ weights) for x, of in parts]
+        return sum(entropies) / values.sum() + fitting.PENALTY / 2 * weights @ weights
+
+    weights = fitting.cross_entropy(found, values)
+    for move in 1e-2 * np.r_[np.eye(3), -np.eye(3)]:
+        assert loss(weights) < loss(weights + move)
+    assert not fitting.cross_entropy(found, np.zeros(20)).any()
+
+
+def test_ridge_does_not_penalise_the_intercept():
+    random = np.random.default_rng(2)
+    x, values, counts = random.normal(size=(50, 3)), random.normal(size=50), random.random(50)
+    weights, intercept = fitting.ridge(x, values, counts)
+    moved, other = fitting.ridge(x + 7, values - 3, counts)
+    assert moved == pytest.approx(weights)
+    assert other == pytest.approx(intercept - 3 - 7 * weights.sum())
+    penalised = np.sqrt(np.diag([fitting.RIDGE] * 3 + [0]))
+    rows = np.sqrt(counts)[:, None] * np.c_[x, np.ones(50)]
+    both = np.r_[rows, penalised], np.r_[np.sqrt(counts) * values, np.zeros(4)]
+    assert np.r_[weights, intercept] == pytest.approx(np.linalg.lstsq(*both, rcond=None)[0])
+
+
+# --- learners
+
+
+def test_what_clicks_make_a_document_worth(site):
+    """Weighted by the chance of a look, each document's clicks tell its pull; as they are, they
+    do not.
+    """
+    log = site.world.draw(100_000, np.random.default_rng(3))
+    told = learners.counted(log, site, 1 / np.arange(1, 4))
+    grades = np.concatenate(site.world.grades)
+    pulls, often = np.array([0.1, 0.55, 1.0])[grades], told.chance > 0.1
+    for kind, right in (("clicks-policy-aware", True), ("clicks-doubly-robust", True),
+                        ("clicks-as-is", False)):  # fmt: skip
+        values = learners.made({"kind": kind}).values(told) / told.visits
+        assert (np.abs(values - pulls)[often].max() < 0.15) == right
+    per_look = learners.made({"kind": "clicks-per-look"}).values(told)
+    assert per_look == pytest.approx(told.counts.clicks @ [1, 2, 3])
+
+
+def test_the_safe_learner_deploys_only_what_the_log_shows_to_be_better(site):
+    log = site.world.draw(3000, np.random.default_rng(4))
+    safe, robust, logging = (
+        learners.made({"kind": kind}) for kind in ("clicks-safe", "clicks-doubly-robust",
+                                                   "logging-ranker")
+    )  # fmt: skip
+    kept = logging.ranker(log, site, None)
+    deployed = safe.ranker(log, site, None)
+    assert (deployed == robust.ranker(log.take(slice(2100)), site, None)).all()
+    assert (safe.ranker(log.take(slice(60)), site, None) == kept).all()
+    # what is worse than the log is never shown to be better
+    worst = site.sorts_by(-learners.made({"kind": "visited-grades"}).ranker(log, site, None))
+    case = estimates.Case(log, site.logging, worst, 1 / np.arange(1, 4))
+    assert -3 <= estimates.least_lead(estimates.pooled(case), log) < 0
+
+
+class Shown:
+    """A learner of one's own: what was shown is worth something, whether clicked or not."""
+
+    def __init__(self, power=1.0):
+        self.power = power
+
+    def values(self, told):
+        return told.counts.showings.sum(axis=1) ** self.power
+
+
+class Negative(Shown):
+    def values(self, told):
+        return -super().values(told)
+
+
+def test_a_learner_of_ones_own(site):
+    log = site.world.draw(500, np.random.default_rng(5))
+    own = learners.made({"kind": f"{__name__}:Shown", "power": 0.5})
+    assert own.ranker(log, site, None).shape == (6,)
+    with pytest.raises(SettingError, match="numbers, 0 or more"):
+        learners.made({"kind": f"{__name__}:Negative"}).ranker(log, site, None)
+
+
+# --- runs
+
+
+@pytest.fixture(scope="module")
+def played(stream, tmp_path_factory):
+    """The rows of a run, and its details, as a figure reads them."""
+    folder = tmp_path_factory.mktemp("run")
+    paths = [folder / f"seed-{seed}.parquet" for seed in (0, 1)]
+    for seed, path in enumerate(paths):
+        run.draw("log", LOG, stream, path, 7, seed)
+    job = {
+        "study": "toy", "study_seed": 7, "experiment": "toy", "stream": "log", "kind": "rankings",
+        "click_log": LOG, "learners": list(LEARNERS.items()), "visits": [200, 600],
+    }  # fmt: skip
+    for name in ("one", "two"):
+        inputs = {"streams": [str(stream)], "logs": [*map(str, paths)]}
+        run.run(job, folder / f"{name}.parquet", [0, 1], inputs)
+    assert (folder / "one.parquet").read_bytes() == (folder / "two.parquet").read_bytes()
+    assert len(storage.read(paths[0])) == 600
+    traces = read_parquet(folder / "one.parquet").to_pandas().assign(**Rankings().identity(job))
+    titles = {"streams": {"log": "Log"}, "learners": {name: name for name in LEARNERS}}
+    return traces, {"toy": {"kind": "rankings", "title": "toy", "titles": titles}}
+
+
+def test_rows_of_estimators_and_learners(played):
+    traces, _ = played
+    whole = traces[traces["place"] == 0]
+    assert whole.groupby("learner").size().eq(4).all()
+    assert whole["estimate"].notna().sum() == 5 * 4
+    assert whole["ndcg@10"].between(0, 1).sum() == 6 * 4
+    parts = traces[traces["place"] > 0].groupby(["learner", "seed", "visits"])
+    sums = parts[["estimate", "truth"]].sum()
+    whole = whole.set_index(["learner", "seed", "visits"]).loc[sums.index]
+    for name in ("estimate", "truth"):
+        assert sums[name].to_numpy() == pytest.approx(whole[name].to_numpy())
+    assert traces.loc[traces["learner"] == "pooled", "curve"].eq("harvested").all()
+
+
+def test_tables_figures_and_quantities(played):
+    traces, details = played
+    table = frames.estimates_table(traces, details).set_index(["learner", "visits"])
+    row = table.loc[("prefix", 600)]
+    rows = traces.query("learner == 'prefix' and visits == 600 and place == 0")
+    assert row["bias"] == pytest.approx((rows["estimate"] / rows["truth"] - 1).mean())
+    assert row["held_betting"] == 1
+    assert row["premise"] == "what stands below does not matter"
+    assert np.isnan(table.loc[("model", 600), "held_betting"])
+    assert len(frames.places_table(traces, details)) == 5 * 3
+    assert len(frames.learnt_table(traces, details)) == 6 * 2
+    for frame, draw in (
+        (frames.premises(traces, details), drawings.premises),
+        (frames.learning(traces, details), drawings.learning),
+    ):
+        [axis] = [axis for axis in draw(frame).axes if axis.axison]
+        assert axis.get_xlabel() == "visits n"
+    one = Played("toy", None, traces, details["toy"], None)
+    last = quantities.click_bias(one)
+    pd.testing.assert_frame_equal(last, quantities.click_bias(one, visits=600))
+    assert quantities.click_error(one, 200)["value"].gt(0).all()
+    assert set(quantities.click_coverage(one, bound="t")["value"]) <= {0.0, 1.0}
+    assert "model" not in set(quantities.click_coverage(one)["learner"])
+    assert len(quantities.held_out_ndcg(one)) == 6 * 2
+    with pytest.raises(SettingError, match="has an estimator"):
+        frames.premises(traces[traces["estimate"].isna()], details)
+    with pytest.raises(SettingError, match="has a learner"):
+        frames.learning(traces[traces["ndcg@10"].isna()], details)
+
+
+def test_a_policy_that_sorts_has_one_list(site):
+    greedy = site.target
+    assert isinstance(greedy, Policy)
+    for q in range(3):
+        lists = greedy.draw(q, 2, np.random.default_rng(0))
+        assert (lists[0] == lists[1]).all()
+        assert greedy.prefixes(q, lists).min() == 1
