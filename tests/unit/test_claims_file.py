@@ -50,7 +50,7 @@ def examiners():
         study, _ = shipped(path)
         of = {name: families.of(one) for name, one in study["experiments"].items()}
         plan = SimpleNamespace(study=study, families=of)
-        examiners.append(claims._Examiner(plan, of, None, {}, 0.95, None, None))
+        examiners.append(claims._Examiner(plan, of, None, {}, None, None))
     return examiners
 
 
@@ -64,7 +64,7 @@ def judging(examiner, part: dict) -> dict:
         name: fitting
         for name, fitting in found.items()
         if isinstance(fitting, claims._Fitting)
-        and not examiner._lacks(part, fitting.involved, "", len(PARTS))
+        and not examiner._lacks(part, fitting.involved)
     }
 
 
@@ -279,7 +279,7 @@ def test_no_key_and_no_word_of_a_claim_can_be_misspelt():
         ("{each: [{surrogate: []}]}", "each.1.surrogate: a list without alternatives"),
         ("{each: [{surogate: kl}]}", "each.1: unknown key 'surogate'"),
         ("{control: {words: none, plays: weight 0}}", "unknown play 'weight 0'"),
-        ("{control: {words: none, 'on': {generatr: null}}}", "control.on: unknown key 'generatr'"),
+        ("{control: {words: none, 'on': {generatr: null}}}", "control: on: unknown key 'generatr'"),
     ],
 )
 def test_a_selector_that_fits_nothing_is_refused(change, message):
