@@ -16,27 +16,28 @@ ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 # Tokens of code by room, a folder of scant or a package beside it: no comments, a docstring is one.
 CODE = {
-    "": 16_955,
+    "": 17_069,
     "ads": 15_707,
     "bandits": 17_958,
+    "clicklogs": 11_178,
     "data": 21_182,
-    "declare": 4_423,
-    "finished": 12_377,
+    "declare": 4_427,
+    "finished": 12_379,
     "games": 33_769,
     "generalisation": 17_083,
-    "kernels": 32_852,
+    "kernels": 33_279,
     "page": 16_505,
     "present": 8_699,
     "rankers": 48_616,
-    "scant_ads": 96_064,
+    "scant_ads": 102_015,
     "starter": 521,
-    "study": 15_620,
+    "study": 15_669,
     "theory": 13_886,
     "verdict": 18_938,
 }
-LINES = {"rules": 508, "claims": 2_756}
-TOKENS = {"tests": 435_569}
-WORDS = {"documents": 29_549}  # README and docs, without the marks of numbers
+LINES = {"rules": 530, "claims": 2_879}
+TOKENS = {"tests": 447_194}
+WORDS = {"documents": 31_440}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,
