@@ -11,7 +11,8 @@ def premises(frame: pd.DataFrame):
     """Relative errors against visits, both logarithmic; beside each line its bias, and how often
     betting's interval held.
     """
-    figure, looks, drawn = _panels(frame, beside=1.05)
+    labels = "beside a line: its bias, and in how many logs betting's interval held"
+    figure, looks, drawn = _panels(frame, beside=1.05, labels=labels)
     for axis, panel in drawn:
         axis.set_yscale("log")
         axis.yaxis.set(
@@ -39,7 +40,7 @@ def learning(frame: pd.DataFrame):
     return figure
 
 
-def _panels(frame: pd.DataFrame, beside: float = 0.0):
+def _panels(frame: pd.DataFrame, beside: float = 0.0, labels: str = ""):
     """A figure with the means of learners against visits: the figure, the learners' looks, and each
     axis with its rows.
     """
@@ -59,5 +60,6 @@ def _panels(frame: pd.DataFrame, beside: float = 0.0):
         axis.set_xticks([], minor=True)
         panels.head(axis, panel)
         drawn.append((axis, panel))
-    panels.legend(figure, handles, f"means over seeds; bars: {panels.INTERVAL}")
+    note = f"means over seeds; bars: {panels.INTERVAL}"
+    panels.legend(figure, handles, "\n".join(filter(None, [note, labels])))
     return figure, looks, drawn
