@@ -63,8 +63,7 @@ def judging(examiner, part: dict) -> dict:
     return {
         name: fitting
         for name, fitting in found.items()
-        if isinstance(fitting, claims._Fitting)
-        and not examiner._lacks(part, fitting.involved)
+        if isinstance(fitting, claims._Fitting) and not examiner._lacks(part, fitting.involved)
     }
 
 

@@ -19,7 +19,7 @@ CODE = {
     "": 17_069,
     "ads": 15_707,
     "bandits": 17_958,
-    "clicklogs": 11_178,
+    "clicklogs": 11_208,
     "data": 21_182,
     "declare": 4_427,
     "finished": 12_379,
@@ -36,8 +36,8 @@ CODE = {
     "verdict": 18_938,
 }
 LINES = {"rules": 530, "claims": 2_879}
-TOKENS = {"tests": 447_194}
-WORDS = {"documents": 31_440}  # README and docs, without the marks of numbers
+TOKENS = {"tests": 447_157}
+WORDS = {"documents": 31_607}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,
