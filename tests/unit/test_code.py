@@ -289,7 +289,8 @@ LOOKED_UP = {"scant.data", "scant.data.registry", "scant.declare.declarations"}
 LOOKED_UP |= {"scant.data.conversion"}  # refuses a file or passes it on
 # what digests are made by
 LOOKED_UP |= {"scant.study", "scant.study.plan", "scant.study.settings", "scant.study.code"}
-LOOKED_UP |= {"scant.ads.family", "scant.games.family", "scant.verdict.selection"}
+LOOKED_UP |= {"scant.ads.family", "scant.clicklogs.family", "scant.games.family"}
+LOOKED_UP |= {"scant.verdict.selection"}
 
 
 def digested():

@@ -215,9 +215,8 @@ def test_the_studies_are_whole(path):
         key: {one for e in study["experiments"].values() for one in e.get(key, ())}
         for key in PLACES
     }
-    used["streams"] |= {
-        place["stream"] for place in study["populations"].values() if "stream" in place
-    }
+    places = [*study["populations"].values(), *study["click_logs"].values()]
+    used["streams"] |= {place["stream"] for place in places if "stream" in place}
     assert used == {key: set(study[key]) for key in used}  # nothing is left over
 
 
@@ -334,7 +333,7 @@ late: {kind: listnet, decay: 0.5}
 BAD = yaml.safe_load("""
 - [sede, 1, "study: top level: unknown key 'sede': did you mean 'seed'"]
 - [learners.random.title, slam, "all: learners: slam and random have the same title, 'slam'"]
-- [learners.slam.rate, [1], "study: learners.slam: .*'rates'"]
+- [learners.slam.ratse, [1], "study: learners.slam: .*'rates'"]
 - [learners, null, "'learners' is a required property"]
 - [learners.own, {}, "learners.own: 'kind' is a required property"]
 - [experiments.all.learners, [slamm], "experiments.all.learners: .*'slam'"]

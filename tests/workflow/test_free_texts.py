@@ -37,7 +37,10 @@ datasets:
     parts:
       targeted: {file: examples/logs/targeted.csv}
       uniform: {file: examples/logs/uniform.csv}
-streams: {linear: {generator: linear, settings: {queries: 20, documents: 4, features: 3}}}
+streams:
+  linear: {generator: linear, settings: {queries: 20, documents: 4, features: 3}}
+  visited: {dataset: digits, retrieval: {queries: 20, documents: 6}}
+click_logs: {look: {stream: visited, places: 2, visits: 50, held_out: 4, logging_queries: 2}}
 games: {flip: {stream: flip, settings: {items: 3, relevant: 1}, loss: dcg}}
 logs: {own: {dataset: own, train: targeted, test: uniform}}
 populations: {noisy: {generator: linear, settings: {grades: 2, noise: 0.5}}}
@@ -48,7 +51,11 @@ learners:
   ftpl: {kind: ftpl}
   uniform: {kind: uniform}
   erm: {kind: erm-l2, surrogate: listnet}
+  as-is: {kind: clicks-as-is}
 experiments:
+  clicks:
+    {kind: rankings, click_logs: [look], learners: [as-is], seeds: 2, visits: [20, 50],
+     figures: [figure-learning]}
   online: {streams: [linear], learners: [slam, listnet, random], rounds: 20, seeds: 2}
   games:
     {kind: fixed-items, games: [flip], learners: [ftpl], rounds: 20, seeds: 2,
@@ -82,7 +89,7 @@ RESULTS = "results/texts"
 UNSEEN = {
     ("attribution", "publisher"), ("datasets", "own", "get"), ("learns", "data"), ("says", "data"),
     ("says", "expected"), ("says", "control", "expected"),
-    ("experiments", "generalisation", "title"),
+    ("experiments", "generalisation", "title"), ("streams", "visited", "title"),
     ("learns", "source", "named"), ("says", "source", "named"),
 }  # fmt: skip
 # Some of what each figure shows: titles.
@@ -91,6 +98,7 @@ figure-2.2: [[streams, linear], [learners, slam], [experiments, online]]
 figure-games-rounds: [[games, flip], [learners, ftpl]]
 figure-logs: [[logs, own], [learners, uniform], [experiments, ads]]
 figure-generalisation-n: [[populations, noisy], [learners, erm]]
+figure-learning: [[click_logs, look], [learners, as-is]]
 """)
 NAMES = {  # settings that are text, but name something or are a path
     "baseline", "black_box", "bound", "claims", "figure", "file", "folder", "generator", "loss",
@@ -139,7 +147,8 @@ def one_line(text: str) -> str:
 def written():
     """Settings and claims with a text of its own wherever any may be, and the places by text."""
     study, claims, texts = *json.loads(json.dumps([STUDY, CLAIMS])), {}
-    titled = ("datasets", "streams", "games", "logs", "populations", "learners", "experiments")
+    titled = ("datasets", "streams", "games", "logs", "click_logs", "populations", "learners")
+    titled += ("experiments",)
     for entry in (entry for section in titled for entry in study[section].values()):
         entry["title"] = ""
     of_claims, of_datasets = (
