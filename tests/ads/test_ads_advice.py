@@ -160,7 +160,7 @@ def test_what_is_no_probability_is_refused(tmp_path, ending, value, reason):
 
 # --- verdicts
 def test_how_many_rows_are_needed_is_said_in_words():
-    row = {"verdict": "cannot tell", "needed_test": 12345.6, "needed_users": 449.6}
+    row = {"verdict": "cannot tell", "needed_test": 12345.6, "needed_users": 449.6, "bound": "t"}
     said = text.because(row | {"needed_train": 2000.0})
     assert "about 12,000 test rows of 450 users and 2,000 training rows" in said
     row |= {"needed_users": np.nan, "needed_train": np.nan}
