@@ -17,6 +17,10 @@ if "study" not in config:
     configfile: study_file()
 
 
+# Made by scant.def (docs/running.md); only looked at with --software-deployment-method apptainer.
+container: "scant.sif"
+
+
 include: "rules/common.smk"
 include: "rules/data.smk"
 include: "rules/runs.smk"
