@@ -35,8 +35,8 @@ CODE = {
     "theory": 13_886,
     "verdict": 18_938,
 }
-LINES = {"rules": 530, "claims": 2_879}
-TOKENS = {"tests": 447_157}
+LINES = {"rules": 534, "claims": 2_879}
+TOKENS = {"tests": 447_196}
 WORDS = {"documents": 31_607}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
