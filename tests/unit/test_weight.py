@@ -29,7 +29,7 @@ CODE = {
     "page": 16_505,
     "present": 8_699,
     "rankers": 48_616,
-    "scant_ads": 102_015,
+    "scant_ads": 102_021,
     "starter": 521,
     "study": 15_669,
     "theory": 13_886,

@@ -265,7 +265,7 @@ def coverage(frame: pd.DataFrame):
     logs = panels.count(frame.assign(n=frame["repeats"]))
     figure.supxlabel(
         f"simulated logs, {logs} of each setting\nthe least share over policies and sizes of logs"
-        f"\ncoloured: by its interval below {100 * level:g} %, which is meant",
+        f"\ncoloured: its interval ends below the {100 * level:g} % that are meant",
         fontsize=7,
     )
     return figure

@@ -11,8 +11,8 @@ def premises(frame: pd.DataFrame):
     """Relative errors against visits, both logarithmic; beside each line its bias, and how often
     betting's interval held.
     """
-    labels = "beside a line: its bias, and in how many logs betting's interval held"
-    figure, looks, drawn = _panels(frame, beside=1.05, labels=labels)
+    note = "beside a line: its bias, and in how many logs betting's interval held"
+    figure, looks, drawn = _panels(frame, beside=1.05, note=note)
     for axis, panel in drawn:
         axis.set_yscale("log")
         axis.yaxis.set(
@@ -40,7 +40,7 @@ def learning(frame: pd.DataFrame):
     return figure
 
 
-def _panels(frame: pd.DataFrame, beside: float = 0.0, labels: str = ""):
+def _panels(frame: pd.DataFrame, beside: float = 0.0, note: str = ""):
     """A figure with the means of learners against visits: the figure, the learners' looks, and each
     axis with its rows.
     """
@@ -60,6 +60,6 @@ def _panels(frame: pd.DataFrame, beside: float = 0.0, labels: str = ""):
         axis.set_xticks([], minor=True)
         panels.head(axis, panel)
         drawn.append((axis, panel))
-    note = f"means over seeds; bars: {panels.INTERVAL}"
-    panels.legend(figure, handles, "\n".join(filter(None, [note, labels])))
+    notes = filter(None, [f"means over seeds; bars: {panels.INTERVAL}", note])
+    panels.legend(figure, handles, "\n".join(notes))
     return figure, looks, drawn

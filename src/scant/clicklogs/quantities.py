@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def click_bias(played: Played, visits: int | None = None) -> pd.DataFrame:
     """By how much the estimated clicks are above the true ones, as a share of these."""
-    rows = _at(frames.estimates(played.traces), visits)
+    rows = _of_visits(frames.estimates(played.traces), visits)
     return rows.assign(value=rows["bias"])
 
 
 def click_error(played: Played, visits: int | None = None) -> pd.DataFrame:
     """How far the estimated clicks are from the true ones, likewise."""
-    rows = _at(frames.estimates(played.traces), visits)
+    rows = _of_visits(frames.estimates(played.traces), visits)
     return rows.assign(value=rows["error"])
 
 
@@ -35,16 +35,16 @@ def click_coverage(
     bound : a key of `scant.clicklogs.frames.BOUNDS`
     """
     check_name("bound of click_coverage", bound, frames.BOUNDS)
-    rows = _at(frames.estimates(played.traces), visits)
+    rows = _of_visits(frames.estimates(played.traces), visits)
     return rows.assign(value=frames.held(rows, bound)).dropna(subset="value")
 
 
 def held_out_ndcg(played: Played, visits: int | None = None) -> pd.DataFrame:
     """NDCG@10 of the ranker on the queries that are held out."""
-    rows = _at(played.traces.dropna(subset="ndcg@10"), visits)
+    rows = _of_visits(played.traces.dropna(subset="ndcg@10"), visits)
     return rows.assign(value=rows["ndcg@10"])
 
 
-def _at(rows: pd.DataFrame, visits: int | None) -> pd.DataFrame:
+def _of_visits(rows: pd.DataFrame, visits: int | None) -> pd.DataFrame:
     """The rows of so many visits; by default of the most."""
     return rows[rows["visits"] == (rows["visits"].max() if visits is None else visits)]

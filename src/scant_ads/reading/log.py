@@ -112,22 +112,9 @@ class Log:
         of_lists = propensity_of or "list" in (columns or {})
         in_folder = formats.read_folder if of_lists else Folder
         read = in_folder if Path(path).is_dir() else formats.read
-        units = Units(
-            propensities,
-            rewards,
-            reward_max,
-            reward_unit,
-            reward_min,
-            propensity,
-            less,
-            propensity_of,
-        )
-        _check_names(columns, ignore=ignore, categorical=categorical)
-        return cls(
-            read(path, columns, ignore, categorical, units),
-            units=units,
-            reward=_name_of_reward(columns),
-        )
+        written = (propensities, rewards, reward_max, reward_unit, reward_min)
+        units = Units(*written, propensity, less, propensity_of)
+        return cls._of(read, path, columns, ignore, categorical, units)
 
     @classmethod
     def from_frame(
@@ -149,19 +136,15 @@ class Log:
 
         An index of pandas is not a column.
         """
-        units = Units(
-            propensities,
-            rewards,
-            reward_max,
-            reward_unit,
-            reward_min,
-            propensity,
-            less,
-            propensity_of,
-        )
+        written = (propensities, rewards, reward_max, reward_unit, reward_min)
+        units = Units(*written, propensity, less, propensity_of)
+        return cls._of(formats.read_frame, frame, columns, ignore, categorical, units)
+
+    @classmethod
+    def _of(cls, read, source, columns, ignore, categorical, units: Units) -> "Log":
         _check_names(columns, ignore=ignore, categorical=categorical)
-        reading = formats.read_frame(frame, columns, ignore, categorical, units)
-        return cls(reading, units=units, reward=_name_of_reward(columns))
+        reading = read(source, columns, ignore, categorical, units)
+        return cls(reading, units=units, reward=(columns or {}).get("reward", "reward"))
 
     @property
     def unit(self) -> Unit:
@@ -429,10 +412,6 @@ class Log:
         sample = np.sort(np.concatenate(sample))
         places = np.array([-int(-cut * len(sample) // 1) for cut in CUTS])
         return sample[np.minimum(places, len(sample) - 1)], True
-
-
-def _name_of_reward(columns: Mapping[str, str] | None) -> str:
-    return (columns or {}).get("reward", "reward")
 
 
 def _check_names(columns, **names) -> None:
