@@ -37,7 +37,7 @@ CODE = {
 }
 LINES = {"rules": 534, "claims": 2_879}
 TOKENS = {"tests": 447_196}
-WORDS = {"documents": 31_607}  # README and docs, without the marks of numbers
+WORDS = {"documents": 31_612}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,
