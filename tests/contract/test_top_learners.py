@@ -20,8 +20,6 @@ from scant.rankers.top import DESCENDING, LOSSES, OBJECTIVES, SCHEDULES, Setting
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
 RTOP = ("squared", "kl", "smoothdcg", "ranksvm")
-# measures
-FURTHER = ("err", "err@3", "precision@5", "dcg@10", "dcg", "ndcg@1", "ndcg@5", "ndcg@40")
 EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
 
 
@@ -239,16 +237,6 @@ def test_each_way_to_weigh_what_is_seen_has_its_intercept():
             DESCENDING["seen"].check({"kind": "seen", "surrogate": "squared", **settings})
 
 
-@pytest.mark.parametrize("kind", DESCENDING)
-def test_other_noise_gives_another_run_if_the_learner_draws_random_numbers(noisy, kind):
-    learner = {"kind": kind} if kind == "listnet" else {"kind": kind, "surrogate": "squared"}
-    of_kind = {"rtop": {"gamma": 0.5}, "seen": {"exploration": 0.5}}.get(kind, {})
-    settings = complete(learner | of_kind, {}, 60)
-    queries = query_order(noisy, generator(3, "queries"), 60)
-    one, other = (after(noisy, queries, settings, 0.5, seed) for seed in (3, 4))
-    assert np.array_equal(one.measured, other.measured) != DESCENDING[kind].draws
-
-
 @pytest.mark.parametrize("empty", ["zero", "one"])
 def test_queries_without_a_relevant_document_are_learnt_from(odd, empty):
     """The top does not tell them from others."""
@@ -262,19 +250,6 @@ def test_queries_without_a_relevant_document_are_learnt_from(odd, empty):
     np.testing.assert_array_equal(one.ranker[~there], float(empty == "one"))
     assert not one.loss[~there].any()
     np.testing.assert_array_equal(one.loss[there], 1 - one.measured[there, 0])
-
-
-@pytest.mark.parametrize("empty", ["zero", "one"])
-def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(stream, empty):
-    settings = complete({"kind": "rtop", "surrogate": "squared", "gamma": 0.5}, {}, 60)
-    one = compiled(stream, settings, 0.5, empty=empty, measures=FURTHER)
-    alike(one, plain(stream, settings, 0.5, empty=empty, measures=FURTHER))
-    assert one.measured.shape == (60, len(learners.MEASURES) + len(FURTHER))
-    assert one.events[:, MISMATCHED].any()
-    without = compiled(stream, settings, 0.5, empty=empty)
-    assert one.measured[:, : len(learners.MEASURES)].tobytes() == without.measured.tobytes()
-    for name in ("loss", "updated", "weights", "ranker", "surrogate", "events"):
-        assert getattr(one, name).tobytes() == getattr(without, name).tobytes()
 
 
 # --- feedback
