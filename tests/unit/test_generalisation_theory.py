@@ -367,22 +367,6 @@ def test_which_theorems_of_chapter_four_fail_as_printed(theorems):
     }
 
 
-def test_how_tight_the_others_are(theorems):
-    share = theorems.groupby("check")["share"].max()
-    assert share["listnet, G"] == pytest.approx(1) and share["listnet, H"] == pytest.approx(0.5)
-    assert share["smoothdcg, G"] == pytest.approx(0.25)
-    assert share["self-bounding, one number"] == pytest.approx(1 / 6, rel=1e-3)
-    assert share["(4.8)"] == pytest.approx(1) and share["table 4.1, smallest"] < 0.5
-    assert theorems.loc[theorems["check"] == "(4.8)", "cases"].item() == 5000
-
-
-def test_least_risks_of_listnet(theorems):
-    less = theorems[theorems["check"] == "listnet less its entropy, least risk"]["value"]
-    assert less.abs().max() < 1e-9
-    found = theorems[theorems["check"] == "listnet, least risk"].set_index("m")["value"]
-    assert found.to_dict() == pytest.approx({5: 1.12, 100: 4.0}, abs=0.02)
-
-
 def test_constants_found_are_the_least(theorems):
     table = theory_tables.constants_table()
     some = table.dropna(subset="found")
