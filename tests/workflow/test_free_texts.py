@@ -2,6 +2,7 @@
 
 import json
 import re
+import zipfile
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -9,6 +10,7 @@ import pytest
 import yaml
 from projects import ROOT, Forked
 
+from scant.cli import main
 from scant.schema import _resolved, read_yaml
 from scant.study.schema import schema
 
@@ -220,3 +222,39 @@ def test_figures_show_titles_as_they_are(project, written):
         titles = [texts[*path, "title"] for path in paths]
         assert not [title for title in titles if title not in " ".join(drawn[figure])]
     assert MATHS["random"] in drawn["figure-2.2"] and MATHS["listnet"] not in drawn["figure-2.2"]
+
+
+def test_tables_in_latex_have_their_cells(project):
+    tables = [*(project.folder / RESULTS).rglob("*.tex")]
+    assert len(tables) > 15
+    for table in tables:
+        rows = [line for line in table.read_text().splitlines() if line.endswith(r" \\")]
+        plain = [re.sub(r"\\[&%$#_{}]|\\text\w+{}", "", row.removesuffix(r" \\")) for row in rows]
+        assert not [row for row in plain if re.search(r"[\\%$#_{}^~]", row)], table
+        assert len({row.count("&") for row in plain}) == 1, table
+
+
+def test_commands_print_and_write_them(project, written, tmp_path, monkeypatch, capsys):
+    study, claims, _ = written
+    monkeypatch.chdir(project.folder)
+    # the workflow is that of the copy
+    for module in ("archive", "manifest", "provenance", "verifying"):
+        monkeypatch.setattr(f"scant.finished.{module}.PROJECT", project.folder, raising=False)
+    own = study["datasets"]["own"] | {"home": ADDRESS}
+    own["parts"] = {name: part | {"sha256": "0" * 64} for name, part in own["parts"].items()}
+    (tmp_path / "registry.json").write_text(json.dumps({"own": own}))
+    for arguments in (
+        ["show", RESULTS], ["show", RESULTS, "--cells"],
+        *(["show", RESULTS, "--claim", name] for name in claims),
+        ["show", RESULTS, "observability"], ["table", RESULTS, "--experiment", "online"],
+        ["reference", RESULTS],
+        ["compare", RESULTS, "reference", "--output", tmp_path / "diff.csv"], ["status", RESULTS],
+        ["archive", RESULTS, "--output", tmp_path / "texts.zip"], ["verify", RESULTS],
+        ["datasets", "--registry", tmp_path / "registry.json"],
+    ):  # fmt: skip
+        assert main([*map(str, arguments)]) == 0, capsys.readouterr().err
+        assert capsys.readouterr().out.replace("\n", "").isprintable(), arguments
+    with zipfile.ZipFile(tmp_path / "texts.zip") as archive:
+        crate = json.loads(archive.read("ro-crate-metadata.json"))
+    result = {claim["source"]["title"] for claim in claims.values()}
+    assert result <= {entity.get("name") for entity in crate["@graph"]}
