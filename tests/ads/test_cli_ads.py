@@ -12,7 +12,6 @@ from scant.cli import main
 from scant_ads import progress
 
 COMMANDS = ("simulate", "check", "evaluate")
-QUICK = ["--policy", "logistic", "--steps", "3000", "--lambdas", "0.1"]
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +37,6 @@ def test_a_log_is_checked(folder, capsys):
     assert (facts["rows"], len(facts["actions"]), len(facts["features"])) == (3000, 5, 30)
 
 
-def test_a_simulated_log_has_the_form_of_a_users(folder):
-    frame = pd.read_parquet(folder / "test.parquet")
-    assert frame.columns[:4].tolist() == ["action", "reward", "propensity", "x1"]
-    assert frame.shape == (3000, 33)
-    csv = pd.read_csv(folder / "test.csv", dtype={"action": str})
-    pd.testing.assert_frame_equal(frame, csv, check_dtype=False)
-    assert (frame["propensity"] == 0.2).all()
-
-
 def test_a_log_is_checked_whose_columns_are_named_otherwise(folder, tmp_path, capsys):
     path = str(tmp_path / "log.csv")
     frame = pd.read_csv(folder / "test.csv").rename(columns={"reward": "click", "action": "ad_id"})
@@ -59,13 +49,6 @@ def test_a_log_is_checked_whose_columns_are_named_otherwise(folder, tmp_path, ca
     assert "no problems found" in capsys.readouterr().out
 
 
-def test_one_log_is_split(folder, capsys):
-    for split, code in {"0.5": 0, "time": 1, "time:0.8": 1}.items():
-        assert main(["ads", "evaluate", str(folder / "test.csv"), "--split", split, *QUICK]) == code
-        result = "test part: 1,500 rows" if split == "0.5" else "no column timestamp"
-        assert result in "".join(capsys.readouterr())
-
-
 def test_long_work_is_reported_on_stderr(capsys, monkeypatch):
     monkeypatch.setattr(progress, "FIRST", 0.02)
     monkeypatch.setattr(progress, "AGAIN", 0.1)
@@ -75,48 +58,6 @@ def test_long_work_is_reported_on_stderr(capsys, monkeypatch):
         time.sleep(0.5)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) >= 2 and all(line.endswith("slow") for line in lines)
-
-
-LOGISTIC = "--policy logistic --steps 3000 --lambdas 0.1"
-TRAINED = f"evaluate test.csv --train train.parquet {LOGISTIC}"
-ERRORS = {
-    "no log": ("check none.csv", "none.csv: there is no such file"),
-    "no test": (f"evaluate none.csv {LOGISTIC}", "none.csv: there is no such file"),
-    "no training log": (f"evaluate test.csv {LOGISTIC}", "from a log: give one with --train"),
-    "unknown policy": ("evaluate test.csv --policy forst", "did you mean 'forest'"),
-    "the same log": (f"evaluate test.csv --train test.parquet {LOGISTIC}", "the same log as test"),
-    "propensities": (f"evaluate train.parquet --train test.csv {LOGISTIC}", "--least-propensity"),
-    "setting": (f"{TRAINED} --undersample 0", "undersample is 0"),
-    "epsilon": (f"{TRAINED} --epsilon 2", "epsilon is 2.0"),
-    "a column of no log": ("check test.csv --columns reward=x99", "test.csv: unknown column 'x99'"),
-    "a column of one log": (
-        f"evaluate test.csv --train one.csv {LOGISTIC} --columns action=ad",
-        "test.csv: unknown column",
-    ),
-    "a column of nothing to learn from": (
-        "fit train.parquet --columns reward=rewrd --policy logistic --output out",
-        "train.parquet: unknown column 'rewrd': did you mean 'reward'",
-    ),
-    "a setting twice": (
-        'fit test.csv --policy sklearn.linear_model:Ridge={"alpha":1,"alpha":2} --output out',
-        "has the key 'alpha' twice in one object",
-    ),
-    "campaign": ("simulate hotels --policy uniform --rows 9 --output out", "did you mean 'hotel'"),
-    "rows": ("simulate hotel --policy uniform --rows 0 --output out", "rows is 0"),
-}
-
-
-@pytest.mark.parametrize(("words", "message"), ERRORS.values(), ids=ERRORS)
-def test_an_error_says_what_is_wrong_and_leaves_nothing(
-    folder, monkeypatch, capsys, words, message
-):
-    monkeypatch.chdir(folder)
-    pd.read_csv("test.csv").rename(columns={"action": "ad"}).to_csv("one.csv", index=False)
-    before = sorted(folder.iterdir())
-    assert ads(words + " --output out.csv" * words.startswith("evaluate")) == 1
-    printed = capsys.readouterr()
-    assert printed.out == "" and printed.err.startswith("scant: ") and message in printed.err
-    assert sorted(folder.iterdir()) == before
 
 
 @pytest.mark.parametrize(

@@ -161,15 +161,6 @@ def test_rewards_other_than_clicks_are_learnt_from(kind):
     assert model.untrained == ()
 
 
-@pytest.mark.parametrize("kind", GRADED)
-@pytest.mark.parametrize("value", [0.0, 0.4, 1.0])
-def test_an_ad_whose_rewards_are_all_the_same_is_never_chosen(kind, value):
-    reward = np.where(LOG.action == 2, value, np.where(HEADS, 0.5, LOG.reward))
-    model = fitted(kind, replace(LOG, reward=reward))
-    assert model.untrained == ("c",)
-    assert 2 not in model.best(NEW)
-
-
 @every_kind
 def test_where_nothing_can_be_learnt_the_first_ad_is_chosen(kind):
     model = fitted(kind, replace(LOG, reward=np.zeros(len(LOG))))

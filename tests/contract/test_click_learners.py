@@ -22,7 +22,7 @@ from scant.rankers.click_learners import (
     sampled_ranking,
     team_draft,
 )
-from scant.rankers.clicks import USERS, User, user_for
+from scant.rankers.clicks import USERS, user_for
 from scant.rankers.play import play, play_plain, query_order
 
 THREE = [np.array(ranking) for ranking in permutations(range(3))]
@@ -353,45 +353,6 @@ def test_the_gradient_is_unbiased_as_the_paper_says(scores, shown):
     assert min(seen.values()) > 100
 
 
-@pytest.mark.parametrize("scores", SCORES)
-def test_users_who_do_not_leave_prefer_greater_grades_in_every_ranking(scores):
-    for grades in map(np.array, product(range(3), repeat=3)):
-        for chances in (of_user(USERS_OF_THREE[name], grades) for name in ("perfect", "position")):
-            weights = expected_weights(scores, 3, chances)
-            for i, j in permutations(range(3), 2):
-                if grades[i] > grades[j]:
-                    differences = [*advantages(i, j, 3, chances)]
-                    assert min(differences) > -1e-12 and max(differences) > 1e-12
-                    assert weights[i, j] > weights[j, i]
-
-
-@pytest.mark.parametrize("scores", SCORES)
-def test_who_leaves_after_a_good_document_prefers_it_on_the_whole_but_not_in_every_ranking(scores):
-    """The navigational user breaks the paper's condition; its conclusion holds on lists of 3."""
-    worst = 0.0
-    for grades in map(np.array, product(range(3), repeat=3)):
-        chances = of_user(USERS_OF_THREE["navigational"], grades)
-        weights = expected_weights(scores, 3, chances)
-        for i, j in permutations(range(3), 2):
-            if grades[i] > grades[j]:
-                worst = min(worst, *advantages(i, j, 3, chances))
-                assert weights[i, j] > weights[j, i]
-    assert worst < -0.05
-
-
-def test_without_rho_there_is_a_preference_among_equals():
-    """The control: of equal documents the one on top more often is preferred more often."""
-    scores, grades = np.array([1.0, 0.0, -1.0]), np.array([1, 1, 1])
-    chances, total = of_user(USERS_OF_THREE["informational"], grades), np.zeros((3, 3))
-    for ranking in THREE:
-        for clicked, chance in chances(ranking).items():
-            for above, below in preferences(np.array(clicked)):
-                total[ranking[above], ranking[below]] += chance * np.exp(
-                    log_probability(scores, ranking, 3)
-                )
-    assert (total - total.T)[np.triu_indices(3, 1)].min() > 0.03
-
-
 # --- inverse propensities
 def expected_gradient(user, grades, ranking, scores, propensities):
     """The expectation of the gradient in the scores over all clicks on the whole ranking."""
@@ -536,12 +497,3 @@ def test_learning_beats_not_learning(noisy, kind):
     learnt, still = (compiled(noisy, each, 0.1, 3000) for each in (settings, silent))
     assert not still.updated.any() and not still.weights.any()
     assert learnt.ranker[-1000:].mean() > still.ranker[-1000:].mean() + 0.1
-
-
-def test_an_own_user_is_one_of_the_settings(noisy):
-    own = {"click": [0.05, 0.3, 0.5, 0.7, 0.95], "stop": [0.2, 0.3, 0.5, 0.7, 0.9]}
-    named, given_so = (
-        compiled(noisy, made(noisy, "pdgd", user=user), 0.1) for user in ("navigational", own)
-    )
-    assert named.measured.tobytes() == given_so.measured.tobytes()
-    assert user_for(own, 2) == User((tuple(own["click"]),), tuple(own["stop"]))

@@ -4,7 +4,7 @@ What is misdeclared fails here, with words that say what is missing.
 """
 
 import inspect
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 
 import jsonschema
@@ -15,7 +15,7 @@ from scant.bandits.learners import KINDS, AdLearner, Scorer
 from scant.declare import families
 from scant.declare.declarations import Look, Setting, defaults_of, own_class, settings_of
 from scant.declare.families import Quantity, Shown
-from scant.games.learners import FTPL, Player
+from scant.games.learners import Player
 from scant.present import style
 from scant.rankers import click_learners, top
 from scant.rankers import learners as online
@@ -94,28 +94,6 @@ def of_experiments(family) -> list[str]:
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
 def test_settings_of_experiments_are_whole(family):
     assert not of_experiments(family)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"about": "how deep"}, "depth is not described by a sentence"),
-        ({"rule": {"type": "floating"}}, "the rule of depth is no JSON schema: 'floating'"),
-        ({"rule": {"type": "number", "default": None}}, "by default breaks its rule: None"),
-        ({"rule": {"maximum": 0}, "absent": 1}, "by default breaks its rule: 1 is greater"),
-        ({"name": "seeds"}, "seeds is declared twice, or every experiment has it"),
-        ({"unless": {"height": 1}}, "depth does nothing under height, which is no setting"),
-        ({"some": True}, "no learner heeds depth"),
-    ],
-)
-def test_what_is_wrong_with_a_setting_is_said(changes, words):
-    class Mine(families.Family):
-        kind, place = "mine", FAMILIES[0].place
-        settings = (Setting("depth", {"type": "number", "default": 1.0}, "How deep."),)
-
-    assert not of_experiments(Mine())
-    Mine.settings = (replace(Mine.settings[0], **changes),)
-    assert any(words in defect for defect in of_experiments(Mine()))
 
 
 # --- learners
@@ -259,18 +237,6 @@ def test_no_two_learners_have_one_branch():
     assert sorted(branches) == [*range(len(branches))]
 
 
-class Ranker(online.Slam):
-    kind, about, looks, branch = "mine", "Ranks.", {"": Look("pink", "P")}, 6
-
-
-class Descent(top.RTop):
-    kind, about, looks = "mine", "Descends.", top.RTop.looks
-
-
-class Leader(FTPL):
-    kind, about, looks = "mine", "Follows.", {"": Look("pink", "P")}
-
-
 class Flat(Scorer):
     kind, about, looks = "mine", "Scores all alike.", {"": Look("pink", "P")}
     settings = (
@@ -286,70 +252,6 @@ class Flat(Scorer):
 
     def score(self, features):
         return features[:, 0]
-
-
-EXAMPLES = {"perceptron": Ranker, "top": Descent, "fixed-items": Leader, "ads": Flat}
-EPSILON = FTPL.settings[0]
-WIDTH = Flat.settings[1]
-ANYWHERE = [
-    ({"about": ""}, "declares no about"),
-    ({"about": "a learner"}, "about is no sentence"),
-    ({"looks": {"": Look("puce", "o")}}, "no Look in a colour of the palette"),
-    ({"looks": {"": ("blue", "o")}}, "is no Look"),
-    ({"sees": "some"}, "sees 'some'"),
-    ({"heeds": ("colour",)}, "heeds ('colour',), of which no setting"),
-    ({"settings": (WIDTH, WIDTH)}, "declares a setting twice"),
-    ({"settings": (replace(WIDTH, about=""),)}, "width is not described by a sentence"),
-    ({"settings": (replace(WIDTH, when=("shape", "flat")),)}, "width needs shape"),
-]
-ETA = Setting("eta", {"type": "number"})
-IN_ONE = {
-    "perceptron": [
-        ({"looks": {"ap": Look("pink", "P")}}, "has no look under the key ''"),
-        ({"settings": (*Ranker.settings, WIDTH)}, "has width, which Settings has not"),
-        ({"released": {"widt": 0.5}}, "has widt, which Settings has not"),
-        ({"settings": Ranker.settings[:1]}, "has rates if, and only if, it learns"),
-        ({"branch": None}, "declares no branch of the compiled loop"),
-        ({"rank": None}, "there is no rank(...)"),
-    ],
-    "top": [
-        ({"looks": {"squared": Look("pink", "P")}}, "has no look for the surrogate kl"),
-        ({"settings": Descent.settings[1:]}, "has neither a surrogate of its own nor"),
-        ({"settings": Descent.settings[:2]}, "has the setting k if, and only if, it sees"),
-    ],
-    "fixed-items": [
-        ({"settings": ()}, "takes epsilon, but declares no such setting"),
-        ({"settings": (EPSILON, ETA)}, "declares eta, but does not take it"),
-        ({"settings": (replace(EPSILON, absent=1),)}, "takes epsilon=None by default"),
-    ],
-    "ads": [
-        ({"settings": Flat.settings[1:]}, "is regularised if, and only if, it has the setting"),
-        ({"learns": "rows"}, "learns from 'rows'"),
-        ({"__init__": lambda self, width: None}, "but does not take regularisation"),
-        *ANYWHERE,
-    ],
-}
-MISDECLARED = [(kind, *case) for kind, cases in IN_ONE.items() for case in cases]
-
-
-@pytest.mark.parametrize("kind", EXAMPLES)
-def test_the_examples_declare_all_of_themselves_and_inherit_none_of_it(kind):
-    family, example = families.family(kind), EXAMPLES[kind]
-    assert not of_learner(example, family)
-    inherited = of_learner(type("Heir", (example,), {}), family)
-    assert {"declares no kind", "declares no about", "declares no looks"} <= {*inherited}
-
-
-@pytest.mark.parametrize(("kind", "changes", "words"), MISDECLARED)
-def test_what_a_learner_lacks_is_said(kind, changes, words):
-    example = EXAMPLES[kind]
-    whole = {
-        name: vars(example)[name]
-        for name in ("kind", "about", "looks", "branch")
-        if name in vars(example)
-    }
-    lacking = type("Mine", (example,), whole | changes)
-    assert any(words in defect for defect in of_learner(lacking, families.family(kind)))
 
 
 TEMPLATES = {  # what each is made with besides its settings
@@ -414,24 +316,6 @@ def test_a_name_stands_for_one_figure_or_table():
     assert all(SHOWN[shown.name] is shown for _, shown in families.shown())
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"caption": "Regret by round"}, "the caption is no sentence"),
-        ({"heading": ""}, "a figure has no heading"),
-        ({"heading": "Regret by round."}, "the heading is no heading"),
-        ({"name": "3.1"}, "does not begin with figure-"),
-        ({"reads": "runs"}, "reads 'runs'"),
-        ({"frame": "scant.games.frames:average"}, "scant.games.frames:average cannot be imported"),
-        ({"draw": "scant.games.drawings:NAMES"}, "scant.games.drawings:NAMES is no function"),
-        ({"draw": "scant.present.panels:head"}, "missing a required argument"),
-        ({"options": {"begin": 0.1}}, "unexpected keyword argument 'begin'"),
-    ],
-)
-def test_what_is_wrong_with_a_figure_is_said(changes, words):
-    assert any(words in defect for defect in of_shown(replace(SHOWN["figure-3.3"], **changes)))
-
-
 def of_quantity(quantity: Quantity) -> list[str]:
     """What is wrong with a quantity that claims may be of."""
     if missing := of_dotted(quantity.values):
@@ -444,16 +328,6 @@ def of_quantity(quantity: Quantity) -> list[str]:
 @pytest.mark.parametrize("quantity", QUANTITIES.values(), ids=QUANTITIES)
 def test_a_quantity_is_declared_whole(quantity):
     assert not of_quantity(quantity)
-
-
-def test_what_is_wrong_with_a_quantity_is_said():
-    quantity = families.family("fixed-items").quantities["game_regret"]
-    for changes, words in (
-        ({"words": ""}, "it has no words"),
-        ({"values": "scant.games.quantities:game_regrets"}, "cannot be imported"),
-        ({"options": ("along",)}, "unexpected keyword argument 'along'"),
-    ):
-        assert any(words in defect for defect in of_quantity(replace(quantity, **changes)))
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)

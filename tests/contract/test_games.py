@@ -10,7 +10,7 @@ from regret import regret
 from scant.errors import SettingError
 from scant.games import losses, streams
 from scant.games.cells import cell
-from scant.games.learners import BUILT_IN, LEARNERS, Perturbed
+from scant.games.learners import LEARNERS, Perturbed
 from scant.games.play import Game, build, play
 from scant.kernels.sorting import COUNTING_LIMIT
 from scant.randomness import generator
@@ -135,12 +135,6 @@ def test_no_learner_or_stream_or_loss_is_left_out(games):
         assert not build(Game(stream_of("flip", items=4), "dcg"), learner, generator(0)).loop(), (
             name
         )
-
-
-def test_no_two_learners_have_the_same_kind_or_look():
-    assert list(LEARNERS.values()) == list(BUILT_IN)
-    looks = [look for learner in BUILT_IN for look in learner.looks.values()]
-    assert len(set(looks)) == len(looks)
 
 
 # --- how they play

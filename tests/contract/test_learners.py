@@ -339,21 +339,6 @@ def test_what_the_readings_make_of_a_learner():
     assert complete({"kind": "max-hinge"}, "released-code", simulated=True)[0].decay == 0.5
 
 
-@pytest.mark.parametrize(
-    ("learner", "message"),
-    [
-        ({"kind": "slamm"}, "did you mean 'slam'"),
-        ({"kind": "slam", "measure": "ndgc"}, "did you mean 'ndcg'"),
-        ({"kind": "slam", "trigger": "map"}, "did you mean 'ap'"),
-        ({"kind": "slam", "marging": 1.0}, "did you mean 'margin'"),
-        ({}, "unknown kind of learner ''"),
-    ],
-)
-def test_what_is_unknown_is_named_with_the_nearest(learner, message):
-    with pytest.raises(SettingError, match=message):
-        complete(learner)
-
-
 OWN = """
 from scant.measures import rank
 

@@ -20,8 +20,6 @@ from scant.rankers.top import DESCENDING, LOSSES, OBJECTIVES, SCHEDULES, Setting
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
 RTOP = ("squared", "kl", "smoothdcg", "ranksvm")
-# measures
-FURTHER = ("err", "err@3", "precision@5", "dcg@10", "dcg", "ndcg@1", "ndcg@5", "ndcg@40")
 EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
 
 
@@ -219,34 +217,11 @@ def test_an_intercept_is_a_feature_that_is_1_for_all_documents(packed, noisy, st
     np.testing.assert_array_equal(one.measured, other.measured)
 
 
-def test_where_there_is_nothing_to_learn_an_intercept_learns_nothing_else(packed):
-    """200 queries of two documents of one grade: centred features explain it by the top."""
-    random = np.random.default_rng(5)
-    alike = packed((np.array([1, 1]), random.normal(size=(2, 3))) for _ in range(200))
-    settings = complete({"kind": "seen", "surrogate": "squared", "k": 1}, {"radius": 9.0}, 2000)
-    centred, constant = (
-        compiled(alike, replace(settings, **{key: True}), 0.3, 2000).weights
-        for key in ("centre", "intercept")
-    )
-    assert np.linalg.norm(centred) > 0.5
-    assert np.linalg.norm(constant[:-1]) < 0.01 and constant[-1] == pytest.approx(1, abs=0.01)
-
-
 def test_each_way_to_weigh_what_is_seen_has_its_intercept():
     weighed = {"intercept": True, "weights": "full", "exploration": 0.1}
     for settings, use in (({"centre": True}, "intercept: true"), (weighed, "centre: true")):
         with pytest.raises(SettingError, match=f"[Uu]se {use}"):
             DESCENDING["seen"].check({"kind": "seen", "surrogate": "squared", **settings})
-
-
-@pytest.mark.parametrize("kind", DESCENDING)
-def test_other_noise_gives_another_run_if_the_learner_draws_random_numbers(noisy, kind):
-    learner = {"kind": kind} if kind == "listnet" else {"kind": kind, "surrogate": "squared"}
-    of_kind = {"rtop": {"gamma": 0.5}, "seen": {"exploration": 0.5}}.get(kind, {})
-    settings = complete(learner | of_kind, {}, 60)
-    queries = query_order(noisy, generator(3, "queries"), 60)
-    one, other = (after(noisy, queries, settings, 0.5, seed) for seed in (3, 4))
-    assert np.array_equal(one.measured, other.measured) != DESCENDING[kind].draws
 
 
 @pytest.mark.parametrize("empty", ["zero", "one"])
@@ -262,19 +237,6 @@ def test_queries_without_a_relevant_document_are_learnt_from(odd, empty):
     np.testing.assert_array_equal(one.ranker[~there], float(empty == "one"))
     assert not one.loss[~there].any()
     np.testing.assert_array_equal(one.loss[there], 1 - one.measured[there, 0])
-
-
-@pytest.mark.parametrize("empty", ["zero", "one"])
-def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(stream, empty):
-    settings = complete({"kind": "rtop", "surrogate": "squared", "gamma": 0.5}, {}, 60)
-    one = compiled(stream, settings, 0.5, empty=empty, measures=FURTHER)
-    alike(one, plain(stream, settings, 0.5, empty=empty, measures=FURTHER))
-    assert one.measured.shape == (60, len(learners.MEASURES) + len(FURTHER))
-    assert one.events[:, MISMATCHED].any()
-    without = compiled(stream, settings, 0.5, empty=empty)
-    assert one.measured[:, : len(learners.MEASURES)].tobytes() == without.measured.tobytes()
-    for name in ("loss", "updated", "weights", "ranker", "surrogate", "events"):
-        assert getattr(one, name).tobytes() == getattr(without, name).tobytes()
 
 
 # --- feedback
@@ -377,19 +339,6 @@ def test_an_explored_ranking_is_any_ranking(packed):
         assert not mismatched[~explored].any()
         error = np.sqrt(share * (1 - share) * explored.sum())
         assert abs(mismatched.sum() - share * explored.sum()) <= 3.5 * error
-
-
-def test_what_is_not_explored_is_the_rankers_own(stream):
-    for objective in RTOP:
-        settings = complete({"kind": "rtop", "surrogate": objective, "gamma": 0.5}, {}, 200)
-        played = compiled(stream, settings, 0.3, 200)
-        own = played.events[:, EXPLORED] == 0
-        assert 50 < own.sum() < 200
-        np.testing.assert_array_equal(played.ranker[own], played.measured[own, 0])
-        assert np.any(played.ranker[~own] != played.measured[~own, 0])
-        never = compiled(stream, replace(settings, gamma=1e-12), 0.3, 200)
-        assert not never.events[:, : MISMATCHED + 1].any()
-        np.testing.assert_array_equal(never.ranker, never.measured[:, 0])
 
 
 def test_the_ranker_and_the_surrogate_of_an_explored_round(noisy):
@@ -525,17 +474,3 @@ def test_clipped_exponents_are_counted(packed):
         settings = Settings(kind, "smoothdcg", "kl", k, gamma, epsilon=0.4)
         for of in (compiled, plain):
             assert of(stream, settings, 100.0, 2).events[:, CLIPPED].tolist() == [0, 2]
-
-
-@pytest.mark.parametrize("of", [compiled, plain])
-@pytest.mark.parametrize("kind", ["rtop", "ogd"])
-def test_scores_that_are_not_finite_end_the_play(noisy, of, kind):
-    learner = {"kind": kind, "surrogate": "squared"}
-    settings = complete(learner, {"radius": 1e60}, 40)
-    with np.errstate(over="ignore", invalid="ignore"):
-        played = of(noisy, settings, 1e50, 40)
-    assert 1 < played.failed_in < 40
-    for name in ("measured", "loss", "updated", "ranker", "surrogate", "events"):
-        assert len(getattr(played, name)) == played.failed_in - 1
-    assert np.isfinite(played.measured).all()
-    assert played.updated.all()

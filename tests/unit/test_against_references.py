@@ -34,61 +34,6 @@ def game(loss: str, items: int, rounds: int, **others) -> Facts:
     return Facts(items, rounds, make_loss(loss), 0.0, 1.0, items**2 / 4, **others)
 
 
-def drawn(items: int, rounds: int, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, 2, (rounds, items)).astype(float)
-
-
-CASES = st.tuples(
-    st.sampled_from(list(PLACES)), st.integers(2, 4), st.integers(0, 10_000), st.floats(0.01, 1.5)
-)
-
-
-def balanced(matrix: list[list[float]]) -> list[list[float]]:
-    """Rows and columns are divided by their sums in turn, until nothing changes."""
-    for _ in range(5000):
-        rows = [[x / sum(row) for x in row] for row in matrix]
-        columns = [sum(column) for column in zip(*rows, strict=True)]
-        new = [[x / total for x, total in zip(row, columns, strict=True)] for row in rows]
-        if (
-            max(
-                abs(x - y)
-                for a, b in zip(matrix, new, strict=True)
-                for x, y in zip(a, b, strict=True)
-            )
-            < 1e-15
-        ):
-            break
-        matrix = new
-    return matrix
-
-
-@settings(max_examples=8, deadline=None)
-@given(CASES)
-def test_permelearn(case):
-    """Weights are Helmbold & Warmuth's, and rankings put each item where its weights say."""
-    loss, items, seed, eta = case
-    learner = make("permelearn", game(loss, items, 8), np.random.default_rng(0))
-    learner.eta, learner.TOLERANCE = eta, 1e-12
-    prices = [PLACES[loss](place, items) for place in range(1, items + 1)]
-    span = (max(prices) - min(prices)) or 1.0
-    weights = [[1 / items] * items for _ in range(items)]
-    for values in drawn(items, 8, seed):
-        learner.learn(learner.rank(), values)
-        scaled = [(price - min(prices)) / span for price in prices]
-        for item, at in product(range(items), range(items)):
-            weights[item][at] *= math.exp(-eta * values[item] * scaled[at])
-        weights = balanced(weights)
-        np.testing.assert_allclose(learner.weights, weights, rtol=1e-7, atol=1e-9)
-    placed = np.zeros((items, items))  # over a fine grid of what the generator may draw
-    grid = 500
-    for step in range(grid):
-        learner.random = type(
-            "Fixed", (), {"random": staticmethod(lambda step=step: (step + 0.5) / grid)}
-        )
-        placed[learner.rank(), np.arange(items)] += 1 / grid
-    np.testing.assert_allclose(placed, weights, atol=2 * items * items / grid)
-
-
 def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
     """A solution of a symmetric system, by elimination with pivots; free unknowns are 0."""
     n, rows = len(right), [[*row, value] for row, value in zip(matrix, right, strict=True)]

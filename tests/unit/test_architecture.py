@@ -92,18 +92,6 @@ def offences(entries, forbidden):
     ]
 
 
-def test_what_counts_as_an_import(tmp_path):
-    text = (
-        "import scant.files\n\nclass Holder:\n    from scant.kernels import pieces\n\ndef f():\n   "
-        " import scant.cli\n"
-    )
-    path = tmp_path / "module.py"
-    path.write_text(text)
-    at_import = {"scant", "scant.files", "scant.kernels", "scant.kernels.pieces"}
-    assert imports("scant.module", path, at_import=True) == at_import
-    assert imports("scant.module", path) == {*at_import, "scant.cli"}
-
-
 def test_every_module_is_of_a_layer_and_every_layer_has_one():
     assert {layer(name) for name in MODULES} == {*range(len(LAYERS))}
 

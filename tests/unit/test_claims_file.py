@@ -220,50 +220,6 @@ def test_a_bad_claim_is_refused(change, message):
         check({"bad": GOOD | yaml.safe_load(change)}, SCHEMA, "claims")
 
 
-def misspelt(value, path=()):
-    """Each key of a selector with a letter more, and its path; then each word among its values."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if key != "not":
-                yield (
-                    (*path, key),
-                    {one + "x" * (one == key): other for one, other in value.items()},
-                )
-            yield from ((where, value | {key: one}) for where, one in misspelt(inner, (*path, key)))
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            for where, one in misspelt(inner, (*path, number)):
-                yield where, [*value[:number], one, *value[number + 1 :]]
-    elif isinstance(value, str) and not {"ids", "campaign", "policy"} & {*path}:
-        yield path, value + "x"
-
-
-def slips():
-    """Each shipped claim's part with one key, or one word, of one selector misspelt."""
-    for name, claim in PARTS.items():
-        if claim["quantity"] == "table":
-            continue
-        control = claim.get("control", {})
-        for key in ("where", "on", "own", "learner", "against", "other", "each"):
-            for path, changed in misspelt(claim.get(key)):
-                yield name, (key, *path), claim | {key: changed}
-            for path, changed in misspelt(control.get(key)):
-                slip = {"control": control | {key: changed}}
-                yield name, ("control", key, *path), claim | slip
-
-
-def test_no_key_and_no_word_of_a_claim_can_be_misspelt():
-    """With null for its value such a key fits anything, so that the claim is about more."""
-    datasets, accepted, refused = registry.load(ROOT / "config/datasets.yaml"), [], 0
-    for name, path, claim in slips():
-        try:
-            check_selectors(claim, datasets)
-            accepted.append((name, path))
-        except SettingError:
-            refused += 1
-    assert not accepted and refused > 2500
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -150,7 +150,7 @@ def test_the_cross_entropy_is_the_least():
         return sum(entropies) / values.sum() + fitting.PENALTY / 2 * weights @ weights
 
     weights = fitting.cross_entropy(found, values)
-    for move in 1e-2 * np.r_[np.eye(3), -np.eye(3)]:
+    for move in 1e-3 * np.r_[np.eye(3), -np.eye(3)]:
         assert loss(weights) < loss(weights + move)
     assert not fitting.cross_entropy(found, np.zeros(20)).any()
 
@@ -281,6 +281,9 @@ def test_tables_figures_and_quantities(played):
     ):
         [axis] = [axis for axis in draw(frame).axes if axis.axison]
         assert axis.get_xlabel() == "visits n"
+        if draw is drawings.premises:
+            texts = {text.get_text() for text in axis.texts}
+            assert f"{100 * row['bias']:+.1f} %, 2/2" in texts
     one = Played("toy", None, traces, details["toy"], None)
     last = quantities.click_bias(one)
     pd.testing.assert_frame_equal(last, quantities.click_bias(one, visits=600))

@@ -313,22 +313,6 @@ def test_a_search_that_is_out_of_steps_says_how_far_it_got(stream, queries, monk
 
 
 # --- prefixes of a run
-@pytest.mark.parametrize("objective", CONVEX)
-def test_longer_prefixes_and_smaller_balls_are_no_better(stream, queries, objective):
-    rounds, least = np.array([1, 3, 9, 40]), {}
-    for radius in (0.1, 1.0, 10.0):
-        columns = best_fixed(stream, queries, objective, radius, rounds)
-        assert all(len(one) == len(rounds) and one.dtype == np.float64 for one in columns)
-        least[radius], gap, norm = columns
-        assert np.all(np.diff(least[radius]) >= -gap[1:] - 1e-9)  # no surrogate is negative
-        assert np.all(norm <= radius * (1 + 1e-12))
-        for t, value, width in zip(rounds, least[radius], gap, strict=True):
-            prefix = total_of(stream, queries[:t], objective)
-            _, fresh, narrow = minimise(prefix, np.zeros(D), radius, ENOUGH[objective])
-            assert abs(value - fresh) <= max(width, narrow) + 1e-9  # wherever the search starts
-    assert np.all(least[0.1] >= least[1.0] - 1e-9)
-    assert np.all(least[1.0] >= least[10.0] - gap - 1e-9)
-    assert least[0.1][-1] > least[10.0][-1] * 1.001
 
 
 @pytest.mark.parametrize("objective", CONVEX)

@@ -1,11 +1,12 @@
 """`scant compile` compiles what studies call: after it no loop is compiled for other types."""
 
 import pkgutil
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 
 from numba.core.dispatcher import Dispatcher
 
-from scant import kernels
+from scant import compiling, kernels
 from scant.bandits.learners import AucRanker, Forest
 from scant.data import simulated
 from scant.declare import declarations, families
@@ -36,6 +37,15 @@ def loops():
 def signatures():
     """The types that each loop is compiled for."""
     return {name: list(loop.signatures) for name, loop in loops().items()}
+
+
+def test_the_toys_of_each_family_are_played(monkeypatch):
+    played = []
+    monkeypatch.setattr(compiling, "called", lambda toy: lambda: played.append(toy))
+    monkeypatch.setattr(compiling, "ProcessPoolExecutor", lambda *_: ThreadPoolExecutor(1))
+    monkeypatch.setattr(compiling.gc, "set_threshold", lambda _: None)
+    compiling.compile_all()
+    assert sorted(played) == sorted({family.toys for family in families.families().values()})
 
 
 def test_no_loop_takes_options_from_what_calls_it_first():

@@ -1,6 +1,5 @@
 """Estimated gradients: right on average over all rankings, and what has no estimate."""
 
-from fractions import Fraction
 from functools import partial
 from itertools import combinations, permutations, product
 from math import exp, factorial
@@ -294,16 +293,6 @@ def test_the_released_codes_pairs_are_twice_the_gradient(query, gamma):
     close(mean(scores, gamma, of), 2 * surrogates.ranksvm(scores, grades)[1], 1 / gamma)
 
 
-def test_the_released_codes_pairs_by_hand():
-    scores, grades, gamma = np.array([0.5, 0.25, 0.0]), np.array([0, 1, 0]), 0.3
-    pull = np.array([1.0, -1.0, 0.0])
-    for shown, weight in {(0, 1, 2): 1 / 0.75, (1, 0, 2): 1 / 0.05}.items():
-        value = plain("ranksvm", scores, grades, np.array(shown), 2, gamma, 0.01, 1.0, True)
-        close(value, pull * weight)
-    value = plain("ranksvm", scores, grades, np.array([1, 0, 2]), 2, gamma, 0.01, 10.0, True)
-    close(value, pull / 0.5)
-
-
 # --- the reading `mismatch` is a bias, of what exploration alone shows
 BY_SQUARES = [1.0, 0.5, 0.0], [2, 1, 4]
 MISMATCHED = {  # scores, grades, k, mismatch, the mean
@@ -393,40 +382,6 @@ def needed(surrogate, m):
 def test_how_many_grades_a_gradient_takes_at_once(surrogate, m):
     """Lemmas 26 and 27, for any k below m; by Lemma 25 no estimate from fewer is unbiased."""
     assert interaction(surrogate, np.arange(m) / 4, 1 + np.arange(m)) == needed(surrogate, m)
-
-
-@pytest.mark.parametrize("m", [2, 3, 4])
-def test_with_grades_of_0_and_1_alone_less_can_do(m):
-    """What the lemmas leave out: they need a third grade, or scores beyond the margin."""
-    close_by, ones = np.arange(m) / 4, np.ones(m, int)
-    assert interaction("ranksvm", close_by, ones) == 1  # 1[R > R'] - 1[R' > R] is R - R'
-    assert interaction("ranksvm", 5 * close_by, ones) == 2
-    # the documents' softmax, all alike, sums to 1
-    assert interaction("listnet", close_by, ones) == m - 1
-    assert interaction("ndcg-squared", close_by, ones) == m
-
-
-def test_two_worlds_of_the_thesis_that_a_top_grade_cannot_tell_apart():
-    """Theorem 32, by Table B.1."""
-    texts = ("000", "110", "101", "011", "100", "010", "001", "111")
-    vectors = np.array([[*map(int, text)] for text in texts])
-    worlds = {"p": "0 0.1 0.15 0.05 0.2 0.3 0.2 0", "p~": "0 0.3 0 0 0.15 0.15 0.4 0"}
-    means = {}
-    for name, text in worlds.items():
-        weights = [Fraction(one) for one in text.split()]
-        assert sum(weights) == 1
-        # all that a top grade can show, exactly
-        assert (weights @ vectors).tolist() == [Fraction("0.45"), Fraction("0.45"), Fraction("0.4")]
-        gradients, squared = (
-            np.array(weights, float)
-            @ [value_and_gradient(kind, np.zeros(3), grades)[1] for grades in vectors]
-            for kind in ("ndcg-squared", "squared")
-        )
-        means[name] = -gradients / 2  # of 2 (s - G/Z)
-        np.testing.assert_allclose(squared, [-0.9, -0.9, -0.8])
-    np.testing.assert_allclose(means["p"], [0.3533, 0.3920, 0.3226], atol=5e-5)
-    np.testing.assert_allclose(means["p~"], [0.3339, 0.3339, 0.4000], atol=5e-5)
-    assert np.argmax(means["p"]) != np.argmax(means["p~"])  # and the best rankings differ
 
 
 def test_every_objective_says_what_it_needs():

@@ -134,11 +134,6 @@ def test_slopes_over_items_are_of_games_of_one_stream(played):
     assert worked_out("game_slope", played, along="items") == pytest.approx(expected)
 
 
-def test_slopes_need_as_many_points_as_tables_do(played):
-    few = Played("e", None, played.traces[played.traces["horizon"] <= 300], played.details, None)
-    assert quantities.game_slope(few).empty
-
-
 def test_the_largest_share_of_a_bound_over_horizons_where_there_is_one(played):
     expected = {
         (game, "one", seed): (seed + 1) * 100**-0.3 / 8 for game in GAMES for seed in (0, 1)

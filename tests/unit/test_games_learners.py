@@ -112,10 +112,10 @@ def test_blocks_of_a_horizon_that_they_do_not_divide():
     # ten rounds each, five to explore
     assert trace.explored[[9, 19, 29, 89]].tolist() == [5, 10, 15, 45]
     assert trace.explored[-1] == 50  # and seventeen in the last
-    lengths = (
-        build(game, {"kind": "rtopkf", "blocks": 10}, generator(0)).loop()[1]["blocks"].lengths
-    )
-    assert lengths.tolist() == [10] * 9 + [17]
+    learner = build(game, {"kind": "rtopkf", "blocks": 10}, generator(0))
+    assert learner.loop()[1]["blocks"].lengths.tolist() == [10] * 9 + [17]
+    learner.block = 9
+    assert learner.begin() == 17
 
 
 def test_what_is_learnt_of_a_block():

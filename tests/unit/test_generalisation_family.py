@@ -12,7 +12,7 @@ from toys import SHOWN
 
 from scant.declare.declarations import called
 from scant.errors import SettingError
-from scant.generalisation import frames, quantities, run
+from scant.generalisation import drawings, frames, quantities, run
 from scant.generalisation.family import Generalisation
 from scant.present import making, traces
 from scant.present.traces import Played
@@ -151,6 +151,8 @@ def test_excess_bounds_are_of_the_learners_theorems(played):
     assert len(found) and (found["uniform"] < found["uniform_bound"]).all()
     assert frames.excess_bound(row, {"step": 2.0}) == ("", pytest.approx(np.nan, nan_ok=True))
     assert frames.excess_bound(row, {"step": "optimistic"})[0] == "(4.8)"
+    of_ridge = frames.excess_bound(pd.Series({**row, "kind": "regularised-erm"}), {})
+    assert of_ridge == ("Theorem 36", pytest.approx(theory.regularised_excess(16, problem)))
 
 
 @pytest.mark.parametrize("name", ["figure-generalisation-n", "figure-generalisation-gap"])
@@ -169,6 +171,8 @@ def test_means_in_figures_are_over_seeds(played):
     cell = played[0].query("stream == 'noisy' and learner == 'ogd' and n == 8")
     assert row["mean"] == pytest.approx(cell["excess"].mean()) and row["label"] == "ogd"
     assert row["documents"] == 3
+    texts = {text.get_text() for axis in drawings.against_n(frame).axes for text in axis.texts}
+    assert {*frame.dropna(subset="bound")["bound_by"]} <= texts
     with pytest.raises(SettingError, match="set ascents to 1 or more"):
         frames.against(played[0].assign(uniform=np.nan), played[1], along="n", measured="uniform")
 

@@ -13,6 +13,7 @@ from scant.errors import SettingError
 from scant.files import metadata_of
 from scant.generalisation import populations, run, solve
 from scant.generalisation.populations import Linear, Lists, Separable
+from scant.theory import generalisation as theory
 
 LEARNERS = [
     ["erm", {"kind": "erm-l2"}],
@@ -200,6 +201,18 @@ def test_a_run_has_a_row_for_each_learner_and_size(tmp_path):
     assert (rows["norm"] <= rows["W"] * (1 + 1e-9)).all()
     assert metadata_of(table.schema)["largest_grade"] == 2
     np.testing.assert_allclose(rows["excess"], rows["risk"] - rows["best"], atol=1e-9)
+
+
+def test_rates_are_theorys_or_multiples_of_them(tmp_path):
+    descent, ridge = {"kind": "averaged-ogd"}, {"kind": "regularised-erm"}
+    settings = [descent, descent | {"step": 2.0}, descent | {"step": "optimistic"}]
+    settings += [ridge, ridge | {"lambda": 0.5}]
+    learners = [(str(number), entry) for number, entry in enumerate(settings)]
+    rows = played(tmp_path, [0], learners=learners, n=[8], m=[3]).to_pandas()
+    of = theory.problem("listnet", 3, 4, 2, 1.5, rows["R"][0], 0.5, best_risk=rows["found"][0])
+    step, penalty = theory.descent_rate(8, of), theory.regularisation(8, of)
+    expected = [step, 2 * step, theory.optimistic_rate(8, of), penalty, penalty / 2]
+    assert rows["rate"].tolist() == pytest.approx(expected)
 
 
 def test_results_do_not_depend_on_batches_or_on_other_learners_and_sizes(tmp_path):

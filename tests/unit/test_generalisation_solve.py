@@ -12,7 +12,6 @@ from scant import surrogates
 from scant.generalisation import solve
 from scant.generalisation.solve import Ball, Mean, Sample, minimise
 from scant.kernels import batch
-from scant.kernels.sorting import COUNTING_LIMIT
 
 CONVEX = [name for name in solve.OBJECTIVES if name != solve.NOT_CONVEX]
 SMOOTH = [name for name in CONVEX if name != "ranksvm"]
@@ -63,14 +62,6 @@ def test_losses_and_gradients_are_those_of_the_plain_surrogates(surrogate):
     assert support == pytest.approx(value, rel=1e-6)
 
 
-@every_surrogate
-def test_gradients_by_finite_differences(surrogate):
-    mean = Mean(sample(), surrogate, 0.7, ridge=0.3)
-    weights = np.random.default_rng(3).normal(size=D)
-    numeric = optimize.approx_fprime(weights, lambda at: mean.evaluate(at, 0.5).smooth, 1e-6)
-    np.testing.assert_allclose(mean.evaluate(weights, 0.5).gradient, numeric, rtol=1e-4, atol=1e-5)
-
-
 def test_the_first_queries_are_a_sample_of_their_own():
     whole = sample(20)
     part, weights = whole.first(7), np.ones(D)
@@ -97,17 +88,6 @@ def test_sorting_gives_the_hinges_of_all_pairs(m, grades, smoothing, scale, seed
         batch.sorted_hinges(scores, labels, smoothing, by_sorting), expected, atol=1e-8
     )
     np.testing.assert_allclose(by_sorting, plain, atol=1e-8 / smoothing)
-
-
-@pytest.mark.parametrize("m", [300, 4 * COUNTING_LIMIT])
-def test_long_lists_are_sorted(m):
-    random = np.random.default_rng(0)
-    scores, labels = random.normal(size=m), random.integers(0, 3, m).astype(np.int16)
-    value, gradient = surrogates.ranksvm(scores, labels)
-    found = np.empty(m)
-    result = batch.hinges(scores, labels, 1e-12, np.empty(m, np.int64), found)[0]
-    assert result == pytest.approx(value, rel=1e-12)
-    np.testing.assert_allclose(found, gradient)
 
 
 # --- balls

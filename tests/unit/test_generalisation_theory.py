@@ -367,39 +367,6 @@ def test_which_theorems_of_chapter_four_fail_as_printed(theorems):
     }
 
 
-def test_how_tight_the_others_are(theorems):
-    share = theorems.groupby("check")["share"].max()
-    assert share["listnet, G"] == pytest.approx(1) and share["listnet, H"] == pytest.approx(0.5)
-    assert share["smoothdcg, G"] == pytest.approx(0.25)
-    assert share["self-bounding, one number"] == pytest.approx(1 / 6, rel=1e-3)
-    assert share["(4.8)"] == pytest.approx(1) and share["table 4.1, smallest"] < 0.5
-    assert theorems.loc[theorems["check"] == "(4.8)", "cases"].item() == 5000
-
-
-def test_the_gradient_of_a_smooth_loss_by_differences(theorems):
-    """Squared has ||grad f||^2 = 4 f, H = 2: sqrt(4 H f) is sqrt(2) of it; none is as close."""
-    found = theorems[theorems["check"] == "self-bounding, gradient"]
-    squared = found["setting"].str.startswith("squared")
-    assert found.loc[squared, "share"].tolist() == pytest.approx([math.sqrt(0.5)] * 3)
-    assert found["share"].max() == pytest.approx(math.sqrt(0.5))
-    random, grades = np.random.default_rng(0), np.array([2, 0, 1])
-    for _ in range(50):
-        scores = random.normal(0, 2, 3)
-        ahead, behind = (
-            [value("listnet", scores + step, grades) for step in size * np.eye(3)]
-            for size in (1e-6, -1e-6)
-        )
-        length = np.linalg.norm(np.subtract(ahead, behind) / 2e-6)
-        assert length <= math.sqrt(4 * 0.5 * value("listnet", scores, grades)) + 1e-6
-
-
-def test_least_risks_of_listnet(theorems):
-    less = theorems[theorems["check"] == "listnet less its entropy, least risk"]["value"]
-    assert less.abs().max() < 1e-9
-    found = theorems[theorems["check"] == "listnet, least risk"].set_index("m")["value"]
-    assert found.to_dict() == pytest.approx({5: 1.12, 100: 4.0}, abs=0.02)
-
-
 def test_constants_found_are_the_least(theorems):
     table = theory_tables.constants_table()
     some = table.dropna(subset="found")

@@ -235,13 +235,6 @@ def test_spearman_loss_is_the_position_loss_of_minus_the_other_positions(ranking
     assert loss == position_loss(ranking, -positions(other)) == spearman_loss(other, ranking)
 
 
-def test_queries_without_relevant_documents():
-    ranking, none = [1, 0, 2], [0, 0, 0]
-    assert dcg(ranking, none) == err(ranking, none) == precision_at(ranking, none, 2) == 0
-    assert sum_loss(ranking, none) == pairwise_loss(ranking, none) == auc_loss(ranking, none) == 0
-    assert auc_loss(ranking, [1, 1, 1]) == 0
-
-
 @pytest.mark.parametrize(
     "call, reason",
     [

@@ -8,7 +8,6 @@ from math import factorial
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from scipy.sparse.csgraph import connected_components
 
 from scant.theory import observability
 from scant.theory.observability import (
@@ -167,25 +166,6 @@ def locally_by_definition(measure, m, sets, top_grade=1):
 
 # The thesis; its tables are held in test_atlas.
 
-L = np.log2(3)
-
-
-@pytest.mark.parametrize(
-    ("measure", "printed"),
-    [
-        ("ndcg", [0, -1 / 2, 0, -L / (2 * (1 + L)), 1 / 2, 0, L / (2 * (1 + L)), 0]),
-        ("ap", [0, -2 / 3, 0, -5 / 12, 2 / 3, 0, 5 / 12, 0]),
-    ],
-)
-def test_first_minus_last_loss_in_the_proof_of_lemma_23(measure, printed):
-    losses = loss_matrix(measure, 3).entries
-    np.testing.assert_allclose(losses[-1] - losses[0], printed, atol=1e-15)
-
-
-def test_dcg_in_the_proof_that_local_observability_fails():
-    printed = [0, 1 / 2, 1 / L, 1 / 2 + 1 / L, 1, 3 / 2, 1 + 1 / L, 3 / 2 + 1 / L]
-    np.testing.assert_allclose(-loss_matrix("dcg", 3).entries[0], printed)
-
 
 @pytest.mark.parametrize(
     ("m", "k", "top_grade"), [(3, 1, 1), (3, 2, 1), (3, 3, 1), (2, 2, 2), (4, 2, 1)]
@@ -339,26 +319,6 @@ def test_where_no_ranking_loses_more_there_is_nothing_to_regret(measure, m):
 
 
 # Structure.
-
-
-@pytest.mark.parametrize("measure", ["sum-loss", "dcg@2", "precision@2", "ap", "err"])
-def test_neighbours_make_one_component_and_know_no_labels(measure):
-    pairs = neighbours(measure, 4)
-    assert np.array_equal(pairs, pairs.T) and not pairs.diagonal().any()
-    assert len(set(pairs.sum(axis=1))) == 1
-    # Items change their names, 0 1 2 3 to 2 0 3 1: neighbours stay neighbours.
-    number = {tuple(shown): i for i, shown in enumerate(rankings(4))}
-    renamed = [number[tuple(np.array([2, 0, 3, 1])[shown])] for shown in rankings(4)]
-    assert np.array_equal(pairs[np.ix_(renamed, renamed)], pairs)
-    assert connected_components(pairs)[0] == 1
-
-
-def test_neighbours_under_sum_loss_exchange_two_adjacent_items():
-    """Lemma 14 and its converse."""
-    pairs = neighbours("sum-loss", 5)
-    for i, j in combinations(range(120), 2):
-        differ = np.flatnonzero(rankings(5)[i] != rankings(5)[j])
-        assert pairs[i, j] == (len(differ) == 2 and differ[1] == differ[0] + 1)
 
 
 def test_optimal_rankings():

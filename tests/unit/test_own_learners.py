@@ -9,7 +9,6 @@ from small_studies import load, planned, settings_of_job, small, with_top
 
 from scant.declare import families
 from scant.errors import SettingError
-from scant.rankers import top
 
 OWN = """
 from scant.declare.declarations import Learner, Setting
@@ -170,29 +169,3 @@ def test_rates_of_ones_own_learner_at_the_top_need_seeds_to_choose_them(own):
     config["learners"]["own"] = {"kind": own, "rates": [0.1, 1.0]}
     with pytest.raises(SettingError, match="needs tuning_seeds"):
         load(config)
-
-
-def test_what_is_of_use_is_not(own):
-    for surrogate in top.OBJECTIVES:
-        config = with_top(
-            learners=["top", "listnet", "full", "random", "ideal", "own"],
-            judge=surrogate,
-            radius=0.5,
-        )
-        config["learners"]["full"]["surrogate"] = surrogate
-        config["learners"] |= {
-            "ideal": {"kind": "ideal"},
-            "own": {"kind": own, "options": {"a": 1}, "k": 3},
-        }
-        config["learners"]["top"] |= {"k": 4, "gamma": 0.5, "rates": [0.1, 3]}
-        config["learners"]["smooth"] |= {"epsilon": 2.0, "epsilon_decay": 0.5, "sign": "as-printed"}
-        config["experiments"]["more"] = {
-            "streams": ["sim"],
-            "learners": ["own", "smooth"],
-            "kind": "top",
-        }
-        study, _ = load(config)
-        assert study["experiments"]["top"]["judge"] == surrogate
-    load(with_top(schedule="aistats16", rounds=8))
-    load(with_top(schedule="aistats16"))  # one pass, which is not known yet
-    load(with_top(tuning_seeds=0))  # one rate is no choice

@@ -11,6 +11,7 @@ from small_studies import load, planned, settings_of_job, small, with_ads, with_
 from scant.ads.family import log_origin
 from scant.declare import families
 from scant.declare.families import TUNING
+from scant.rankers.family import files
 from scant.study.plan import Plan, sources, span, spanned, tables_of, total
 
 
@@ -243,6 +244,8 @@ def test_what_a_seed_draws_anew():
         ]
 
     assert list(load(config)[0]["streams"]) == ["sim", "real", "shared", "foe"]
+    files_of = {name: files(load(config)[0], name, [0, 3]) for name in ("sim", "shared", "foe")}
+    assert [len(paths) for paths in files_of.values()] == [2, 1, 0]
     # nothing is left to chance against the adversary
     assert drawn("all", "slam") == [True, True, True, False]
     assert drawn("all", "slam", order="as-is") == [True, True, False, False]

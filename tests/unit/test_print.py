@@ -220,16 +220,6 @@ def test_figures_of_six_streams_with_long_titles_can_be_printed(draw):
     assert figure.get_figwidth() <= 7.2  # inches of a page
 
 
-def test_faults_are_found():
-    figure, axis = plt.subplots()
-    axis.set_title("title", y=0.5)
-    axis.text(0.5, 0.52, "1", fontsize=5)
-    axis.text(1, -0.5, "far below the figure", va="top")
-    wrong = [one.partition(":")[0] for one in faults(figure)]
-    assert {*wrong} >= {"small", "inside", "no label", "no n", "overlap"}
-    assert wrong.count("cut off") == 1
-
-
 def test_a_study_may_ask_for_columns_larger_letters_and_pdf(monkeypatch, tmp_path):
     frame_ = rounds().assign(horizon=10_000, k=0)
     monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column", "font_size": 12, "pdf": true}')

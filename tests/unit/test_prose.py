@@ -23,18 +23,6 @@ def test_tables_of_settings_are_what_the_package_declares(path):
     assert declared.renewed(text) == text, "python tests/prose.py --write puts them right"
 
 
-def test_a_table_of_settings_has_what_is_declared():
-    def table(what):
-        return declared.renewed(f"Before.\n<!-- {what} -->\nold\n<!-- end -->\nafter")
-
-    learners = table("learners perceptron")
-    assert learners.startswith("Before.\n<!-- learners perceptron -->\n| kind |")
-    assert "old" not in learners
-    assert learners.endswith("|\n<!-- end -->\nafter") and "`decay: 0.5`" in learners
-    assert "`rates: [0.01]`, `delta: 1.0` |\n" in table("learners top")
-    assert "| `ratio`, `documents: 20` |\n" in table("generators streams")
-
-
 @pytest.mark.parametrize("path", prose.documents(), ids=lambda path: path.name)
 def test_no_result_stands_without_a_mark(path):
     assert list(prose.bare(path)) == [], "see tests/prose.py"
@@ -114,13 +102,6 @@ def test_a_mark_says_where_a_number_is_from(document):
     assert result == [("holds", "fails")]
 
 
-def test_half_of_an_interval_and_all_other_rows(document):
-    path = document(
-        "± 0.1<!-- s/finals learner=slam: ndcg@10 ± -->, 2<!-- s/claims id!=a: count -->"
-    )
-    assert [one.expected for one in prose.numbers(path)] == ["0.2", "2"]
-
-
 FILLED = "# Results\n3<!-- s/claims: count --> rows. "
 
 
@@ -149,20 +130,3 @@ FILLED = "# Results\n3<!-- s/claims: count --> rows. "
 )
 def test_a_section_of_results_has_no_bare_numbers_and_verdicts(document, sentence, bare):
     assert [text for _, text in prose.bare(document(FILLED + sentence))] == bare
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("many<!-- s/claims: count -->", "README.md:1: the mark is not after a number or verdict"),
-        ("1<!-- t/claims: count -->", "there is no results/reference/t/claims.csv"),
-        ("1<!-- s/claims verdct=holds: count -->", "has no column verdct"),
-        ("1<!-- s/finals learner=slam: ndcg -->", "has no column ndcg"),
-        ("1<!-- s/claims id=a: verdict -->", "'holds' is no number"),
-        ("holds<!-- s/finals learner=slam: ndcg@10 -->", "0.12345 is no verdict"),
-        ("1<!-- s/finals learner=twice: ndcg@10 -->", "has 2 rows with learner=twice"),
-    ],
-)
-def test_a_mark_that_names_nothing_is_told(document, text, message):
-    with pytest.raises(prose.Unresolved, match=message):
-        list(prose.numbers(document(text)))

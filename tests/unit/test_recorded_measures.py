@@ -12,9 +12,7 @@ from toys import cells_table, claims_table
 
 from scant.errors import SettingError
 from scant.measures import RECORDABLE, recordable
-from scant.present.intervals import t_interval
 from scant.present.traces import Played
-from scant.rankers import frames_top
 from scant.rankers.quantities import final, final_at_own_rates
 from scant.rankers.traces import MEASURED
 from scant.schema import check, read_yaml
@@ -135,32 +133,3 @@ def test_claims_may_be_of_any_measure_that_has_a_name():
         assert name in MEASURED or recordable(name)
     for name in ("NDCG", "ndcg@0", "ndcg@05", "err@", "precision 5", "ndcg@1000000"):
         assert not re.search(rule["pattern"], name) and not recordable(name)
-
-
-def test_the_table_of_the_top_has_them_last(traces):
-    more = yaml.safe_load(
-        '{objective: "", judge: "", k: 0, sign: "", user: "", source: text, updates: 1}'
-    )
-    more |= dict.fromkeys(
-        ("gamma", "gamma_decay", "mismatch", "radius", "epsilon", "epsilon_decay"), np.nan
-    )
-    more |= dict.fromkeys(frames_top.EVENTS, 0)
-    details = {
-        name: about | {"readings": about["readings"] | {"schedule": "thesis"}}
-        for name, (_, about) in traces.items()
-    }
-    both = pd.concat([frame.assign(**more) for frame, _ in traces.values()], ignore_index=True)
-    table = frames_top.top_table(both, details)
-    assert list(table)[-4:] == ["failed_in", "err", "err_low", "err_high"]
-    plain = frames_top.top_table(
-        both.drop(columns="err"),
-        {name: about | {"measures": []} for name, about in details.items()},
-    )
-    pd.testing.assert_frame_equal(table[list(plain)], plain)
-    assert (
-        table.loc[table["experiment"] == "plain", ["err", "err_low", "err_high"]].isna().all().all()
-    )
-    row = table[(table["experiment"] == "asking") & (table["learner"] == "slam")].iloc[0]
-    assert row["rate"] == "0.1"
-    result = tuple(row[["err", "err_low", "err_high"]])
-    assert result == pytest.approx(t_interval(0.2 + 0.02 * np.arange(SEEDS))[:3])

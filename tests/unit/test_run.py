@@ -20,8 +20,8 @@ from scant.randomness import generator
 from scant.rankers import top
 from scant.rankers import traces as of_runs
 from scant.rankers.learners import MEASURES, class_of
-from scant.rankers.play import play, play_plain, query_order
-from scant.rankers.run import SCHEMA, general_bound, queries_of, run
+from scant.rankers.play import play, query_order
+from scant.rankers.run import SCHEMA, general_bound, run
 from scant.rankers.top import EVENTS
 from scant.study.plan import Runs
 
@@ -80,17 +80,6 @@ def test_resampled_queries_are_drawn_once_and_shown_in_every_pass(ten, packed):
     assert len(skipped) == 8 and not {2, 5} & {*skipped.tolist()}
     none = packed([(np.zeros(2, int), np.ones((2, 1)))])
     assert len(query_order(none, generator(0), 5, empty="skip", resampled=generator(1))) == 0
-
-
-def test_every_query_is_as_likely_to_be_drawn(ten):
-    counts = [
-        np.bincount(query_order(ten, generator(0), resampled=generator(1, n)), minlength=10)
-        for n in range(4000)
-    ]
-    # its standard error is 0.015
-    assert np.all(np.mean(counts, axis=0) == pytest.approx(1, abs=0.06))
-    # of a binomial of 10 draws
-    assert np.all(np.var(counts, axis=0) == pytest.approx(0.9, abs=0.1))
 
 
 # --- what is kept
@@ -270,23 +259,6 @@ def test_noise_and_queries_go_with_stream_and_seed_alone(stream_path, tmp_path):
         assert trace(queries="resampled", **same).equals(resampled), same
     for other in ({"seeds": [1]}, {"stream": "another"}, {"study_seed": 2}):
         assert not trace(**other).equals(one), other
-
-
-@pytest.mark.parametrize("learner", [{"kind": "slam", "measure": "ap"}, {"kind": "listnet"}])
-@pytest.mark.parametrize("order", ["shuffled", "as-is"])
-def test_resampled_queries_are_the_same_for_compiled_and_plain_learners(
-    stream_path, tmp_path, learner, order
-):
-    changes = {"queries": "resampled", "order": order, "rounds": 90}
-    settings = learner | {"rates": [0.25]}
-    table = played(stream_path, tmp_path, [2], learner_settings=settings, **changes)
-    there = streams.read(stream_path)
-    queries = queries_of(job(**changes), 2, there)
-    assert len(set(queries.tolist())) < 40
-    plain = play_plain((there[q] for q in queries), 90, made(there, learner, 0.25, seed=2))
-    ndcg = plain.measured[:, MEASURED.index("ndcg@10")].mean()
-    assert table["ndcg@10"].to_pylist()[-1] == pytest.approx(ndcg)
-    assert table["loss"].to_pylist()[-1] == pytest.approx(plain.loss.sum())
 
 
 @pytest.fixture
@@ -510,14 +482,6 @@ def own(tmp_path, monkeypatch):
     (tmp_path / "own_of_a_run.py").write_text(OWN)
     monkeypatch.syspath_prepend(tmp_path)
     return lambda place: {"kind": "own_of_a_run:By", "options": {"place": place}}
-
-
-def test_a_learner_of_ones_own_is_played(stream_path, tmp_path, own):
-    # the feature is the grade
-    table = played(stream_path, tmp_path, learner_settings=own(0), empty="skip")
-    assert (table["ndcg"].to_numpy() == 1).all()
-    assert not table["updates"].to_numpy().any()
-    assert played(stream_path, tmp_path, learner_settings=own(3))["ndcg"].to_numpy()[-1] < 0.9
 
 
 def test_a_learner_of_ones_own_can_be_shown_the_top_alone(stream_path, tmp_path, own):

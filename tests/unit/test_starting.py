@@ -1,9 +1,14 @@
 """`scant init`: the files of a first study, in a folder that may have others."""
 
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
 import pytest
 
 from scant import starting
 from scant.errors import SettingError
+from scant.starter import my_figure, my_learner, my_quantity
 
 
 def tree(folder) -> dict[str, bytes]:
@@ -71,3 +76,16 @@ def test_a_study_that_comes_with_scant_is_a_beginning(tmp_path):
     with pytest.raises(SettingError, match="unknown study 'click': did you mean 'clicks'"):
         starting.begin(tmp_path / "new", "click")
     assert not (tmp_path / "new").exists()
+
+
+def test_what_a_study_begins_with_learns_draws_and_counts(monkeypatch):
+    learner = my_learner.Squared(1, 0.5, None)
+    for _ in range(50):
+        learner.learn(np.ones((2, 1)), np.array([1, 3]), None)
+    assert learner.weights == pytest.approx([2])
+    ids = {"experiment": "e", "stream": "s", "learner": "l", "seed": 0}
+    rows = pd.DataFrame(ids | {"round": [2, 10], "updates": [2, 4]})
+    assert my_figure.updates(rows, {})["share"].tolist() == [0.4]
+    monkeypatch.setattr(my_quantity, "at_tuned_rates", lambda traces, *_: traces)
+    values = my_quantity.updates(SimpleNamespace(traces=rows, tuning="paper"))["value"]
+    assert values.tolist() == [0.4]

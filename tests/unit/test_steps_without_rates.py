@@ -57,11 +57,6 @@ def test_the_bound_of_coin_betting_is_the_wealth_of_heads_alone():
     assert bounds.coin_regret(0.0, rounds, 1.0) <= 1
 
 
-def test_the_bound_before_the_first_round_is_the_first_wealth():
-    assert bounds.coin_regret(3.0, 0.0, 2.0) == pytest.approx(2.0 * (1 - 1))
-    assert bounds.adagrad_regret(0.0, 3.0) == 0
-
-
 def made(learner, facts, seed, **readings):
     """A learner at the only rate that it has."""
     cls, readings = top.DESCENDING[learner["kind"]], READINGS | readings

@@ -42,20 +42,6 @@ def letor(project, dataset="mq2008", part="fold1-test", own=None):
 
 
 @pytest.mark.slow
-def test_a_file_of_another_content_is_never_read(project):
-    letor(project)
-    mirror = project.folder / "mirror"
-    file = mirror / "mq2008/Fold1/test.txt"
-    file.parent.mkdir(parents=True)
-    file.write_text("0 qid:1 1:0.5\n1 qid:1 1:0.25\n")
-    printed = project.snakemake("data", "--cores", 1, ok=False, SCANT_DATA=str(mirror))
-    assert f"{file}: checksum mismatch: expected SHA-256 ce33aa98a1cc" in printed
-    assert "found " in printed
-    assert "Traceback" not in printed
-    assert not list(whole_files(project)) and file.is_file()
-
-
-@pytest.mark.slow
 def test_a_defect_is_named_by_file_and_line_and_leaves_no_table(project):
     file = project.folder / "mine.txt"
     file.write_text("0 qid:1 1:0.5\n1 qid:1 1:0.25\n2 qid:1 1:cat\n")
@@ -65,16 +51,6 @@ def test_a_defect_is_named_by_file_and_line_and_leaves_no_table(project):
     printed = project.snakemake("data", "--cores", 1, ok=False)
     assert "line 3: " in printed and "Traceback" not in printed
     assert [path.name for path in whole_files(project)] == ["all.txt"]
-
-
-@pytest.mark.slow
-def test_a_set_to_be_got_by_hand_says_how_and_where_to_put_it(project):
-    letor(project)
-    printed = project.snakemake("data", "--cores", 1, ok=False)
-    says = ("download MQ2008.rar", "data/mq2008/Fold1/test.txt", "SCANT_DATA", "microsoft.com")
-    assert all(text in printed for text in says), printed
-    assert "Traceback" not in printed and "completed successfully" not in printed
-    assert not whole_files(project)
 
 
 def whole_files(project):

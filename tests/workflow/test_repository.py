@@ -1,7 +1,6 @@
 """What is committed names no machine and no package index, and the lock file is whole."""
 
 import inspect
-import json
 import os
 import re
 import shutil
@@ -10,11 +9,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 from PIL import Image
 from snakemake.scheduling import job_scheduler
-
-import scant
 
 ROOT = Path(__file__).parents[2]
 LOCK = (ROOT / "requirements.lock").read_text()
@@ -72,13 +68,6 @@ def test_no_file_names_a_package_index():
 
 def test_only_ci_looks_beside_the_clone():
     assert {hit.partition(":")[0] for hit in lines(re.compile(r"\.\./shared"))} <= {".ci/run"}
-
-
-def test_all_say_the_same_version():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]
-    described = json.loads((ROOT / "codemeta.json").read_text())["version"]
-    assert project == cited == described == scant.__version__
 
 
 def test_every_requirement_is_pinned_and_hashed():
