@@ -21,7 +21,7 @@ from claimed import (
 )
 from toys import cells_table, claims_table
 
-from scant.declare.families import TUNING
+from scant.declare.declarations import TUNING
 from scant.present.traces import Played
 from scant.rankers import quantities as online
 from scant.study.plan import Plan

@@ -10,7 +10,7 @@ from small_studies import load, planned, settings_of_job, small, with_ads, with_
 
 from scant.ads.family import log_origin
 from scant.declare import families
-from scant.declare.families import TUNING
+from scant.declare.declarations import TUNING
 from scant.rankers.family import files
 from scant.study.plan import Plan, sources, span, spanned, tables_of, total
 

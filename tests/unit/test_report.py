@@ -14,7 +14,7 @@ from scipy import stats
 from toys import SHOWN
 
 from scant.data import stream as streams
-from scant.declare.families import TUNING
+from scant.declare.declarations import TUNING
 from scant.errors import DataError, SettingError
 from scant.present import figures, making, style, tables, traces
 from scant.present.intervals import t_interval

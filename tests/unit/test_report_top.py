@@ -16,7 +16,7 @@ from toys import SHOWN
 
 from scant.data import stream as streams
 from scant.declare import families
-from scant.declare.families import TUNING
+from scant.declare.declarations import TUNING
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet
 from scant.present import making, panels, style, traces

@@ -12,7 +12,7 @@ from rows import entries
 
 from scant import __version__, files
 from scant.data import stream as streams
-from scant.declare.families import TUNING
+from scant.declare.declarations import TUNING
 from scant.declare.runs import kept_rounds
 from scant.errors import DataError, ScantError, SettingError
 from scant.present import traces

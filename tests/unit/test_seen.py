@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from scant.data import simulated
-from scant.declare.families import TUNING
+from scant.declare.declarations import TUNING
 from scant.errors import SettingError
 from scant.randomness import generator
 from scant.rankers import drawings, frames_seen, top

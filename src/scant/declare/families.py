@@ -23,7 +23,6 @@ FAMILIES = {  # by kind, in the order in which the page shows them
     "generalisation": "scant.generalisation.family:Generalisation",
     "rankings": "scant.clicklogs.family:Rankings",
 }
-TUNING = 1_000_000  # the first seed that chooses learning rates; those below are reported
 HEADLINE = "feedback"  # the question that pages open with
 # what figures and tables are made of
 READS = ("traces", "regret", "times", "coverage", "streams", "logs", "nothing")

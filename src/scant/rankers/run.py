@@ -4,6 +4,7 @@ file.
 This module defines what run files hold, and which random numbers runs use.
 """
 
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from scant.data import stream as streams
-from scant.declare.families import TUNING
+from scant.declare.declarations import TUNING
 from scant.declare.own import naming
 from scant.declare.runs import kept_rounds, origin, table_of
 from scant.errors import SettingError
@@ -98,18 +99,17 @@ def _choosing_first(seeds: list[int], stream_paths) -> tuple[list[int], list]:
 
 
 def _best(options: list[tuple], tables: list[pa.Table]) -> tuple:
-    """The variant and rate that the tables of a study choose for the reported seeds.
+    """The variant and rate with the best final NDCG@10 on average, as the study's tables choose:
+    one at which a run failed only if a run failed at each.
 
-    options : (variant, rate) of all plays of a seed
-    tables : the traces of the seeds that choose, one of each option for each seed
+    tables : of the seeds that choose, one for each option, seed by seed
     """
-    from scant.rankers import frames_top, traces  # here, since pandas is slow to start
-
-    played = traces.completed(pa.concat_tables(tables)).to_pandas()
-    played = played.assign(**dict.fromkeys(traces.GROUP, ""))
-    chosen = traces.chosen_rates(traces.finals(played), frames_top.MEASURE, "held-out")
-    settings = played["setting"].unique()
-    return options[list(settings).index(chosen["setting"].iloc[0])]
+    finals = [
+        math.nan if table["failed_in"][-1].as_py() else table["ndcg@10"][-1].as_py()
+        for table in tables
+    ]
+    sums = [math.fsum(finals[number :: len(options)]) for number in range(len(options))]
+    return options[0 if np.isnan(sums).all() else int(np.nanargmax(sums))]
 
 
 def opened(seeds: list[int], stream_paths) -> Iterator[tuple[int, streams.Stream | None]]:

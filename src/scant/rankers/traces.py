@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scant.declare.families import TUNING
+from scant.declare.declarations import TUNING
 from scant.errors import SettingError
 from scant.measures import recordable
 from scant.present.intervals import over_seeds

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from scant.data.registry import Dataset
 from scant.declare import families
-from scant.declare.families import TUNING, Family, Job, Shown
+from scant.declare.declarations import TUNING
+from scant.declare.families import Family, Job, Shown
 from scant.errors import check_name
 
 # A data set of a study's own is `dataset@study` here, so that two studies may have one with the

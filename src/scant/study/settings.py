@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scant.data import fetch, registry
 from scant.declare import families
-from scant.declare.declarations import Learner, own, own_class, settings_of
+from scant.declare.declarations import TUNING, Learner, own, own_class, settings_of
 from scant.errors import SettingError, check_name, errors_of, nearest, short
 from scant.files import write_text
 from scant.schema import check, of_project, parsed, read_yaml, with_defaults
@@ -459,9 +459,9 @@ def _check_learner(learner: dict) -> None:
 def _check_experiment(study: dict, datasets: dict, name: str) -> None:
     experiment = study["experiments"][name]
     family = families.of(experiment)
-    if plan.total(experiment["seeds"]) > families.TUNING:
+    if plan.total(experiment["seeds"]) > TUNING:
         raise SettingError(
-            f"seeds: {families.TUNING:,} are the most; those that follow choose learning rates"
+            f"seeds: {TUNING:,} are the most; those that follow choose learning rates"
         )
     if not experiment[family.place.key]:
         raise SettingError(f"an experiment of kind {family.kind!r} needs {family.place.key}")
