@@ -62,7 +62,8 @@ def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> st
     said = tables.escaped(f"{of['caption']} Bold: the best; dagger: not told apart from it.")
     texts = 1 + (rows == "learners" and of["feedback"])
     table = tables.tabular("l" * texts + "r" * (len(lines[0]) - texts), lines)
-    return f"\\begin{{table}}\n\\centering\n\\caption{{{said}}}\n\\label{{{of['label']}}}\n{table}\\end{{table}}\n"
+    head = f"\\begin{{table}}\n\\centering\n\\caption{{{said}}}\n\\label{{{of['label']}}}\n"
+    return f"{head}{table}\\end{{table}}\n"
 
 
 def write(frame: pd.DataFrame, path, rows: str = "learners", rank: bool = False) -> None:

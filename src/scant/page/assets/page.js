@@ -74,7 +74,7 @@ function fitting(table) {
 function printing() {
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = all("details:not([open]):is(#words, #datasets, #cite, #rerun, .cells, .held)");
+    closed = all("details:not([open]):is(#words, #datasets, #cite, #rerun, .held)");
     closed.forEach((part) => { part.open = true; });
   });
   addEventListener("afterprint", () => closed.forEach((part) => { part.open = false; }));
