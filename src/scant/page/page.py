@@ -230,11 +230,12 @@ def _robustness(claims: list[dict]) -> str:
     firm = sum(claim["readings_holding"] == claim["readings_total"] for claim in holds)
     text, do = "No claim holds", words.counted(firm, "does", "do")
     if holds:
-        text = f"Of all {len(holds)} that hold, {do} under every reading tried"
+        text = f"Of the {len(holds)} claims that hold, {do} under every reading, each way of doing "
+        text += "what a paper leaves open"
     seeds = [claim["needed"] for claim in claims if claim["verdict"] == "undecided"]
     half = median_low([needed if _known(needed) else math.inf for needed in seeds] or [math.inf])
     if half < math.inf:
-        text += f"; {half:g} seeds or fewer would decide half of the undecided"
+        text += f"; {half:g} seeds or fewer would decide half of those that are undecided"
     return text
 
 
