@@ -277,7 +277,7 @@ def test_what_a_verdict_supposes_and_what_would_overturn_it_stand_beside_it(make
     text = make([known, marked])
     so = "so in 4 of 5 seeds, hence in at least 28 % of all"
     for said in (
-        f"{so}; to overturn it, one seed in 25 would have to be as far against it as a seed can be;",
+        f"{so}; to overturn it, one seed in 25 would have to be as far against it",
         "it supposes seeds near normal, but the verdict is so whatever seeds are like",
         "as a seed can be, and so many could hardly have been missed; ",
         "<dd>holds on a</dd>",

@@ -128,7 +128,7 @@ def test_a_claim_is_shown_whole(folder):
         told["seeds"] == "7 of 8 seeds, hence in at least 47 % of all"
         and told["worst seed"] == "0.05"
     )
-    assert told["overturned"].startswith("one seed in 4 at the far end")
+    assert told["overturned"].startswith("one seed in 4 would have to be as far against it")
     assert told["by cell"].endswith("on letter")
     assert told["cells"] == "holds in 1 of 2 cells, fails in 1"
     assert told["tightness"].endswith("to 50 %")
