@@ -65,7 +65,9 @@ def ends() -> pd.DataFrame:
 
 def costs() -> pd.DataFrame:
     """NDCG@10 less ListNet's by what was seen and how it was used."""
-    points = ({"seen": float(seen), "use": use} for seen in (1, 2, 10) for use in drawing.USED)
+    seen = {"one": 1.0, "two": 2.0, "ten": 10.0}
+    points = product(seen.items(), drawing.USED)
+    points = ({"feedback": text, "seen": k, "use": use} for (text, k), use in points)
     rows = frame(*points, rounds=10_000, of=2)
     return rows[rows["learner"] == "slam"].assign(mean=-0.1, low=-0.2, high=0.0)
 
