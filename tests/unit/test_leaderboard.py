@@ -178,9 +178,14 @@ def test_the_command_prints_and_writes_what_the_frame_has(folder, tmp_path, caps
     assert text.count(r"\textbf{") == board["best"].sum() == 2
     assert text.count(r"$^\dagger$") == (~board["best"] & ~board["told_apart"]).sum()
     assert r"\toprule" in text and r"heads\_1 & " in text and r"b\&w" in text
+    assert r"\label{tab:games-game_regret}" in text
     assert r"\caption{Regret, lower is better: means over 6 seeds with 95 \% t intervals" in text
     assert main([*command, "--stream", "tails"]) == 0
-    assert "minus b&w" in capsys.readouterr().out.splitlines()[0]
+    head, *rows = capsys.readouterr().out.splitlines()[:4]
+    assert "minus b&w" in head
+    assert [row.split()[0] for row in rows] == board.query("stream == 'tails'").sort_values("rank")[
+        "learner"
+    ].tolist()
     assert main([*command, "--stream", "tail"]) == 1
     assert "did you mean 'tails'" in capsys.readouterr().err
 
@@ -190,7 +195,14 @@ def of_stream(*rows):
     frame = pd.DataFrame(rows, columns=["learner", "mean", "half", "difference"])
     best = frame["mean"] == frame["mean"].max()
     alike = {"stream": "s", "stream_title": "S", "feedback": "all", "n": 9, "mean_rank": 1.0}
-    alike |= {"experiment": "e", "in_words": "NDCG@10", "better": "high", "tuning": None}
+    frame["rank"] = frame["mean"].rank(ascending=False)
+    alike |= {
+        "experiment": "e",
+        "measure": "NDCG@10",
+        "in_words": "NDCG@10",
+        "better": "high",
+        "tuning": None,
+    }
     return frame.assign(
         learner_title=frame["learner"],
         low=frame["mean"] - frame["half"],

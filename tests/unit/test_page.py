@@ -267,24 +267,24 @@ Of 2 statements that the papers measured, 1 does not reproduce; 1 could not be t
 Of 2 extensions to other data, 2 extend.
 Of 5 theorem checks, 1 is checked exactly: 1 holds; 4 are measured: 1 holds, 1 fails, 2 are \
 undecided; what was measured is 0.12 to 41 % of the bounds that hold.
-Of all 4 that hold, 1 does under every reading tried; 40 seeds or fewer would decide half of the \
-undecided."""
+Of the 4 claims that hold, 1 does under every reading, each way of doing what a paper leaves open; \
+40 seeds or fewer would decide half of those that are undecided."""
 
 
 def test_what_a_verdict_supposes_and_what_would_overturn_it_stand_beside_it(make):
     known = claim(1, premise="seeds near normal")
     marked = known | {"id": "c-2", "mark": "whatever seeds are like", "by_cell": "holds on a"}
     text = make([known, marked])
-    so = "so in 4 of 5 seeds, in at least 28 % of all"
+    so = "so in 4 of 5 seeds, hence in at least 28 % of all"
     for said in (
-        f"{so}; one seed in 25 at the far end of its range would move the mean to the margin",
+        f"{so}; to overturn it, one seed in 25 would have to be as far against it",
         "it supposes seeds near normal, but the verdict is so whatever seeds are like",
-        f"{so}; seeds that were not drawn would hardly overturn it",
+        "as a seed can be, and so many could hardly have been missed; ",
         "<dd>holds on a</dd>",
     ):
         assert said in text
-    end = "1 of 1 verdicts supposes seeds near normal; 0 of these are so whatever seeds are like."
-    assert page.sentences([known])[-1] == end
+    end = "1 of 1 verdicts supposes that no rare seed is far from those drawn; 0 of these are so "
+    assert page.sentences([known])[-1] == f"{end}whatever seeds are like."
 
 
 def test_it_says_in_a_sentence_what_it_is_by_whom_and_of_when():

@@ -124,8 +124,11 @@ def test_a_claim_is_shown_whole(folder):
     assert told["quantity"] == "difference in NDCG@10; claimed: above 0.1"
     assert told["test"] == ("t, n = 8")
     assert told["supposes"] == "seeds near normal; it is so whatever seeds are like"
-    assert told["seeds"] == "7 of 8 seeds, in at least 47 % of all" and told["worst seed"] == "0.05"
-    assert told["overturned"].startswith("one seed in 4 at the far end")
+    assert (
+        told["seeds"] == "7 of 8 seeds, hence in at least 47 % of all"
+        and told["worst seed"] == "0.05"
+    )
+    assert told["overturned"].startswith("one seed in 4 would have to be as far against it")
     assert told["by cell"].endswith("on letter")
     assert told["cells"] == "holds in 1 of 2 cells, fails in 1"
     assert told["tightness"].endswith("to 50 %")

@@ -57,18 +57,14 @@ def plain(text) -> str:
 
 
 NUMBERS = "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10"
-BESIDE = "9 of 10 seeds, in at least 55 % of all"
-REST = (
-    "; one seed in 10 at the far end of its range would move the mean to the margin; "
-    "the seed that speaks most against it has 0.01."
-)
+OVERTURNED = "to overturn it, one seed in 10 would have to be as far against it as a seed can be"
 
 
 @pytest.mark.parametrize(
     ("verdict", "finding"),
     [
-        ("holds", "SLAM keeps up with ListNet on Digits, by 0.127, in 9 of 10 seeds"),
-        ("fails", "SLAM falls behind ListNet on Digits, by 0.127, in 9 of 10 seeds"),
+        ("holds", "SLAM keeps up with ListNet on Digits, by 0.127 of NDCG@10, in 9 of 10 seeds"),
+        ("fails", "SLAM falls behind ListNet on Digits, by 0.127 of NDCG@10, in 9 of 10 seeds"),
         ("undecided", "Undecided: whether SLAM keeps up with ListNet"),
         (words.ALIKE, "SLAM keeps up with ListNet on Digits; but so does Random, which should not"),
         (
@@ -78,14 +74,16 @@ REST = (
     ],
 )
 def test_the_finding_is_that_of_the_verdict_with_its_size_and_seeds(verdict, finding):
-    one = claim(verdict, agreeing=None if verdict == words.SILENT else 9.0)
-    (told,) = story.story([ASKED], [one], {}, {})
-    assert plain(told["finding"]) == finding and told["unit"] == "Difference in NDCG@10"
-    texts = [plain(one["text"]) for one in told["sentences"]]
-    if verdict in words.DECIDED:
-        assert texts == [f"{NUMBERS}; so in {BESIDE}{REST}"]
-    assert verdict != "undecided" or f"; as claimed in {BESIDE}" in texts[0]
-    assert verdict != words.SILENT or texts == []
+    known = {"tipping": 0.1} if verdict in words.DECIDED else {"tipping": None, "needed": 20.0}
+    known |= {"cells_failing": int(verdict == "fails")}
+    (told,) = story.story([ASKED], [claim(verdict, **known)], {}, {})
+    assert plain(told["finding"]) == finding
+    rest = {  # in a sentence, without what the finding has said
+        "undecided": f"{NUMBERS}; as claimed in 9 of 10 seeds; 20 seeds or more would decide it.",
+        words.ALIKE: f"{NUMBERS}; so in 9 of 10 seeds.",
+        words.SILENT: "",
+    }.get(verdict, f"{NUMBERS}; {OVERTURNED}.")
+    assert [plain(one["text"]) for one in told["sentences"]] == [rest]
 
 
 def test_a_size_against_a_margin_is_named_with_its_sign_and_the_fewest_seeds():
@@ -94,18 +92,27 @@ def test_a_size_against_a_margin_is_named_with_its_sign_and_the_fewest_seeds():
         "SLAM falls behind ListNet on Digits and Letters: -0.127 to -0.1 of NDCG@10, in 8 "
         "of 10 seeds or more"
     )
-    marked = claim(mark=words.MARK, cells_total=2)
-    assert plain(story.behind(marked)).endswith(
-        f"so in {BESIDE} (SLAM minus ListNet on Digits); seeds that were not drawn would hardly "
-        "overturn it; the seed that speaks most against it has 0.01."
+    marked = claim(cells=cells, mark=words.MARK, cells_total=2)
+    missed = f"{OVERTURNED}, and so many could hardly have been missed"
+    assert plain(story.behind(marked)) == f"T{missed[1:]}."
+    assert story.beside(marked) == (
+        "so in 9 of 10 seeds, hence in at least 55 % of all (SLAM minus ListNet on Digits); "
+        f"{missed}; the seed that speaks most against it has 0.01"
     )
+
+
+def test_a_size_has_a_unit_unless_the_sentence_has_it():
+    of_regret = claim(measures="difference in regret")
+    lowers = Answer("c-1", "SLAM", "raises regret", "lowers regret")
+    assert found(of_regret, lowers) == "SLAM lowers regret on Digits, by 0.127, in 9 of 10 seeds"
 
 
 def test_where_some_cells_are_undecided_each_side_has_its_numbers_and_seeds():
     cells = [cell("Letters", 0.002, "holds"), cell(verdict="undecided", agreeing=0.0)]
-    assert plain(story.behind(claim("undecided", cells))) == (
+    assert plain(story.behind(claim("undecided", cells, needed=math.inf))) == (
         "SLAM minus ListNet: +0.002 [-0.003, +0.007] of NDCG@10 on Letters, so in 9 of 10 seeds; "
-        "-0.127 [-0.132, -0.122] of NDCG@10 on Digits, as claimed in 0 of 10 seeds."
+        "-0.127 [-0.132, -0.122] of NDCG@10 on Digits, as claimed in 0 of 10 seeds; no number of "
+        "seeds would decide it."
     )
     assert words.agreeing(0, 10, 0.0) == "0 of 10 seeds"
 
@@ -114,9 +121,17 @@ def test_where_cells_differ_both_sides_are_named():
     told = claim(words.DIFFERS, [cell("Letters", 0.002, "holds"), cell()])
     text = "SLAM keeps up with ListNet {}, but falls behind ListNet {}"
     assert found(told) == text.format("on Letters", "on Digits")
-    assert "+0.002 [-0.003, +0.007] of NDCG@10; on Digits -0.127" in plain(story.behind(told))
-    cells = [cell(learner="SLAM, cut", verdict="holds"), cell()]
-    assert found(claim(words.DIFFERS, cells)) == text.format("for SLAM, cut", "for SLAM")
+    first, second = "SLAM minus ListNet: +0.002 [-0.003, +0.007]", "-0.127 [-0.132, -0.122]"
+    assert plain(story.behind(told)) == (
+        f"{first} of NDCG@10 on Letters; {second} of NDCG@10 on Digits; so in 9 of 10 seeds; "
+        f"{OVERTURNED}."
+    )
+    cells = [cell(learner="SLAM, cut", against="ListNet, cut", verdict="holds"), cell()]
+    told = claim(words.DIFFERS, cells)
+    assert found(told) == text.format("for SLAM, cut", "for SLAM")
+    assert "of NDCG@10 for SLAM, cut; SLAM minus ListNet: -0.127" in plain(story.behind(told))
+    cells[0]["against"] = ""
+    assert f"; {second} of NDCG@10 for SLAM; " in plain(story.behind(told))
     cells = [*cells, cell("Letters", verdict="holds")]
     assert found(claim(words.DIFFERS, cells)).endswith("for SLAM on Digits")
 
@@ -138,27 +153,30 @@ def test_what_is_decided_on_some_streams_is_said_of_them(verdicts, text):
 
 
 def test_streams_that_came_out_the_other_way_are_told():
-    def ending(told, text):
-        assert plain(story.evidence(told)).endswith(text)
+    def ending(told, *texts):
+        assert [plain(text) for text in story.evidence(told)][-len(texts) :] == list(texts)
 
     cells = [cell(), cell("Letters", 0.002, "holds"), cell(story.OVERALL, 0.0, "holds")]
     assert found(claim(cells=cells)).startswith(
-        "SLAM falls behind ListNet on Digits, not on Letters, by 0.127"
+        "SLAM falls behind ListNet on Digits, not on Letters, by 0.127 of NDCG@10"
     )
     held = claim("undecided", cells, cells_holding=1, cells_total=2)
-    ending(held, ": cell by cell it holds in 1 of 2 cells, fails in 1")
+    ending(held, "cell by cell it holds in 1 of 2 cells, fails in 1", "as claimed in 9 of 10 seeds")
     some = [cell(), cell("Letters", 0.002, "undecided")]
-    ending(claim(cells=some), " of NDCG@10; undecided on Letters")
+    ending(claim(cells=some), NUMBERS, "undecided on Letters")
     some = [cell(), cell(learner="SLAM, cut", verdict="undecided")]
-    ending(claim(cells=some), " of NDCG@10; undecided in 1 of 2 cells")
+    ending(claim(cells=some), NUMBERS, "undecided in 1 of 2 cells")
     text = found(claim("holds", cells, deciding=story.OVERALL))
-    assert text.startswith("SLAM keeps up with ListNet in the mean over 2 cells, by 0,")
+    assert text.startswith("SLAM keeps up with ListNet in the mean over 2 cells, by 0 of NDCG@10,")
 
 
 def test_of_several_learners_the_range_is_told_and_of_many_streams_their_number():
     told = claim(cells=[cell(str(at), -0.1 * at, learner=f"learner-{at}") for at in range(1, 6)])
-    assert found(told).startswith("SLAM falls behind ListNet on 5 streams, by 0.1")
-    assert plain(story.evidence(told)) == "each minus ListNet: -0.5 to -0.1 of NDCG@10"
+    size = "by 0.1 to 0.5 of NDCG@10, in 9 of 10 seeds"
+    assert found(told) == f"SLAM falls behind ListNet on 5 streams, {size}"
+    assert story.evidence(told) == []
+    numbers = story.evidence(told | {"verdict": "undecided"})[0]
+    assert plain(numbers) == "each minus ListNet: -0.5 to -0.1 of NDCG@10"
 
 
 def test_a_question_is_there_if_something_can_be_said_of_it():
@@ -175,8 +193,8 @@ def test_a_question_is_there_if_something_can_be_said_of_it():
 def test_it_says_how_many_verdicts_suppose_something_of_seeds():
     by_t, exact = claim("holds", premise="seeds near normal"), claim("holds", test="exact")
     marked = claim(premise="seeds near normal", mark=words.MARK)
-    text = "2 of 3 verdicts suppose seeds near normal; 1 of these are so whatever seeds are like"
-    assert story.resting([by_t, marked, exact]) == text
+    text = "2 of 3 verdicts suppose that no rare seed is far from those drawn; 1 of these are so "
+    assert story.resting([by_t, marked, exact]) == f"{text}whatever seeds are like"
     assert story.resting([exact, claim("undecided")]) == ""
 
 
@@ -252,6 +270,7 @@ def test_numbers_have_three_figures(value, text):
         ("difference in CTR", 0.02, "a minus b", "a minus b: +0.02 of CTR"),
         ("gain in CTR (%)", -3.0, "a minus b", "a minus b: -3 % of CTR"),
         ("lead over Random / ListNet's", 0.264, "", "26 % of ListNet's lead over Random"),
+        ("(estimated - true clicks) / true clicks", 0.47, "", "47 % of true clicks"),
         ("slope of regret", 0.7046, "", "slope of regret 0.705"),
     ],
 )

@@ -17,30 +17,42 @@ def premises(frame: pd.DataFrame):
         axis.set_yscale("log")
         axis.yaxis.set(
             major_locator=ticker.LogLocator(subs=(1, 2, 5)),
-            major_formatter="{x:.1%}",
+            major_formatter=lambda share, _: f"{100 * share:g} %",
             minor_locator=ticker.NullLocator(),
         )
-        texts = {}
-        for learner, look in looks.items():
-            rows = panel[(panel["learner"] == learner) & (panel["mean"] > 0)]
-            if len(rows):
-                last = rows.sort_values("visits").iloc[-1]
-                count = "" if np.isnan(last["held"]) else f", {last['held']:.0f}/{last['n']}"
-                texts[learner] = last["mean"], f"{100 * last['bias']:+.1f} %{count}", look
-        panels.beside(axis, texts)
+        panels.beside(axis, _lasts(panel, looks, _bias))
         axis.set_ylabel("relative error")
     return figure
 
 
+def _bias(row: pd.Series) -> str:
+    count = "" if np.isnan(row["held"]) else f", {row['held']:.0f}/{row['n']}"
+    return f"{100 * row['bias']:+.1f} %{count}"
+
+
+def _lasts(panel: pd.DataFrame, looks: dict, text) -> dict[str, tuple]:
+    """What `panels.beside` writes of each learner's mean at the most visits."""
+    rows = panel[panel["mean"] > 0].sort_values("visits").drop_duplicates("learner", keep="last")
+    return {
+        row["learner"]: (row["mean"], text(row), looks[row["learner"]])
+        for _, row in rows.iterrows()
+    }
+
+
 def learning(frame: pd.DataFrame):
-    """NDCG@10 on held-out queries against visits, which are logarithmic."""
-    figure, _, drawn = _panels(frame)
-    for axis, _ in drawn:
+    """NDCG@10 on held-out queries against visits, which are logarithmic; names are beside the lines
+    if these are few.
+    """
+    names = panels.room_for_names(panels.named(frame))
+    figure, looks, drawn = _panels(frame, beside=names, legend=not names)
+    for axis, panel in drawn:
         axis.set_ylabel("held-out NDCG@10")
+        if names:
+            panels.beside(axis, _lasts(panel, looks, lambda row: row["learner"]))
     return figure
 
 
-def _panels(frame: pd.DataFrame, beside: float = 0.0, note: str = ""):
+def _panels(frame: pd.DataFrame, beside: float = 0.0, note: str = "", legend: bool = True):
     """A figure with the means of learners against visits: the figure, the learners' looks, and each
     axis with its rows.
     """
@@ -61,5 +73,5 @@ def _panels(frame: pd.DataFrame, beside: float = 0.0, note: str = ""):
         panels.head(axis, panel)
         drawn.append((axis, panel))
     notes = filter(None, [f"means over seeds; bars: {panels.INTERVAL}", note])
-    panels.legend(figure, handles, "\n".join(notes))
+    panels.legend(figure, handles if legend else {}, "\n".join(notes))
     return figure, looks, drawn

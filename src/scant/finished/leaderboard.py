@@ -19,11 +19,13 @@ BEST, ALIKE = "*", "†"  # marks in the terminal: the best, and those that are 
 
 
 def chosen(frame: pd.DataFrame, stream: str | None) -> pd.DataFrame:
-    """The rows of one stream, or all of them. A SettingError, if there is no such stream."""
+    """The rows of one stream, the best first, or all of them. A SettingError, if there is no such
+    stream.
+    """
     if stream is None:
         return frame
     check_name("stream", stream, frame["stream"].unique())
-    return frame[frame["stream"] == stream]
+    return frame[frame["stream"] == stream].sort_values("rank", kind="stable")
 
 
 def text(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str:
@@ -60,7 +62,8 @@ def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> st
     said = tables.escaped(f"{of['caption']} Bold: the best; dagger: not told apart from it.")
     texts = 1 + (rows == "learners" and of["feedback"])
     table = tables.tabular("l" * texts + "r" * (len(lines[0]) - texts), lines)
-    return f"\\begin{{table}}\n\\centering\n\\caption{{{said}}}\n{table}\\end{{table}}\n"
+    head = f"\\begin{{table}}\n\\centering\n\\caption{{{said}}}\n\\label{{{of['label']}}}\n"
+    return f"{head}{table}\\end{{table}}\n"
 
 
 def write(frame: pd.DataFrame, path, rows: str = "learners", rank: bool = False) -> None:

@@ -15,28 +15,23 @@ NAMES = {
     "spearman-loss": "Spearman",
     "ap": "AP",
 }
-MANY = 5  # learners that a panel of curves with bands names
 LOW = 1.75  # inches of a row of panels in a figure of many
 AXES = {"horizon": "horizon T (rounds)", "items": "number of items m"}
 
 
 def averages(frame: pd.DataFrame):
-    """Average regret by round: a curve and a band for each learner.
+    """Average regret by round: a curve and a band for each learner, with names beside the curves,
+    or in a legend where these would take too much room.
 
-    If a game has more than MANY learners, it has several panels. Each shows some learners, and the
-    others in grey, with names beside the curves instead of a legend; in a column of text, where
-    names would take too much room, a legend.
+    If a game has more than `panels.NAMED` learners, it has several panels. Each shows some
+    learners, and the others in grey.
     """
     style.apply()
     frame = panels.named(frame)
     looks, handles = style.looks(frame), {}
     divided = panels.distinct(_apart(frame))
     crowded = len(panels.split(divided)) > len(panels.split(frame))
-    names = (
-        0.4 + max(panels.text_width(name, 7.5) for name in looks)
-        if crowded and not panels.narrow()
-        else 0.0
-    )  # inches
+    names = panels.room_for_names(divided)
     high = LOW if names and len(panels.split(divided)) > 6 else panels.ROW
     figure, axes = panels.grid(divided, most=2 if names else 3, beside=names, high=high)
     for axis, (_, panel) in zip(axes.flat, panels.split(divided), strict=False):
@@ -68,7 +63,8 @@ def averages(frame: pd.DataFrame):
 
 
 def _apart(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with each panel of more than MANY learners divided into panels of at most so many.
+    """The frame with each panel of more than `panels.NAMED` learners divided into panels of at most
+    so many.
 
     Learners that see all items are apart from those that see a few. The title of a panel says which
     of the game's panels it is. The column `of` has the stream of all of them.
@@ -90,17 +86,17 @@ def _apart(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _groups(rows: pd.DataFrame) -> list[tuple[str, list[str]]]:
-    """The learners of a game in groups of at most MANY, as equal as can be, each with what its
-    learners see.
+    """The learners of a game in groups of at most `panels.NAMED`, as equal as can be, each with
+    what its learners see.
     """
     learners = rows.drop_duplicates("learner")
-    if len(learners) <= MANY:
+    if len(learners) <= panels.NAMED:
         return [("", learners["learner"].tolist())]
     groups = []
     for sees, part in learners.groupby(
         np.where(learners["k"] == 0, "all items seen", "the top seen"), sort=False
     ):
-        count = -(-len(part) // MANY)
+        count = -(-len(part) // panels.NAMED)
         groups += [
             (sees, names.tolist())
             for names in np.array_split(part["learner"].to_numpy(object), count)

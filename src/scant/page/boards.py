@@ -48,12 +48,13 @@ def board(frame: pd.DataFrame) -> dict:
 
     Returns
     -------
-    board : its `caption`, `experiment` and `measure`, the titles of its `streams`, who is `best` on
-        each; `feedback`, whether learners see different things; and `rows` for learners, the best
-        first: `learner`, `feedback`, `mean_rank` and, for each stream, a cell or None. A cell has
-        texts, with the decimals of its stream: `mean` and `interval`; `difference` to the best, and
-        `apart`, the interval of that difference; `near`, the difference where the mean prints as
-        the best's does. `value`, `best` and `told_apart` are the frame's
+    board : its `caption`, `experiment` and `measure`, the `label` that LaTeX refers to it by, the
+        titles of its `streams`, who is `best` on each; `feedback`, whether learners see different
+        things; and `rows` for learners, in the frame's order: `learner`, `feedback`, `mean_rank`
+        and, for each stream, a cell or None. A cell has texts, with the decimals of its stream:
+        `mean` and `interval`; `difference` to the best, and `apart`, the interval of that
+        difference; `near`, the difference where the mean prints as the best's does. `value`,
+        `rank`, `best` and `told_apart` are the frame's
     """
     first, streams = frame.iloc[0], dict(zip(frame["stream"], frame["stream_title"], strict=True))
     columns = [dict(_cells(frame[frame["stream"] == id])) for id in streams]
@@ -70,6 +71,7 @@ def board(frame: pd.DataFrame) -> dict:
         "caption": caption(frame),
         "experiment": first["experiment"],
         "measure": first["in_words"],
+        "label": f"tab:{first['experiment']}-{first['measure']}",
         "rows": rows,
         "streams": list(streams.values()),
         "feedback": _several(frame, "feedback"),
@@ -110,7 +112,7 @@ def _cells(rows: pd.DataFrame) -> Iterator[tuple[str, dict]]:
             "difference": "" if row["best"] else difference, "value": row["mean"],
             "apart": _interval(row["difference_low"], row["difference_high"], closer, "+"),
             "near": difference if mean == best and not row["best"] else "",
-            "best": row["best"], "told_apart": row["told_apart"],
+            "rank": row["rank"], "best": row["best"], "told_apart": row["told_apart"],
         }  # fmt: skip
 
 

@@ -120,7 +120,7 @@ def measured(rows: list[Mapping], quantity: str, pair: str = "") -> str:
         return f"{named}{numbers(signed)}{of}"
     if " / " in quantity:
         what, whole = quantity.split(" / ")
-        return f"{numbers(percent)} of {whole} {what}"
+        return f"{numbers(percent)} of {whole if whole in what else f'{whole} {what}'}"
     if quantity.startswith("gain in "):
         of = quantity.removeprefix("gain in ").removesuffix(" (%)")
         return f"{named}{numbers(signed)} % of {of}"

@@ -38,6 +38,7 @@ from scant.verdict.readings import Cell, Claim, titled
 
 VERDICTS = dict(zip(words.VERDICTS, "✓✗±?≈∅" + ABSENT, strict=True))  # in the order that sorts them
 MANY = 8  # columns; in a table of more, those that are the same in every row are told beside it
+LISTED = 3  # titles in the name of a board
 FEW = 12  # cells; a claim of no more has them unfolded
 ROWS = 200  # a table of more is not on the page, but in its file
 LIMIT = 5_000_000  # bytes
@@ -186,15 +187,28 @@ def _parts(claims: list[dict]) -> list[dict]:
 
 
 def _named(boards: dict[str, list[dict]]) -> dict[str, list[dict]]:
-    """Boards with `name`, their experiment's title, and its id where several of a kind have that
-    title.
+    """Boards with `name`: their experiment's title and, as far as it takes to tell those of a kind
+    apart, the streams, the learners, and the experiment's id.
     """
-    named, titles = {}, Counter((of[0]["kind"], of[0]["title"]) for of in boards.values())
-    for id, of in boards.items():
-        kind, name = of[0]["kind"], of[0]["title"]
-        name += f" ({id})" if titles[kind, name] > 1 else ""
-        named[id] = [one | {"name": name} for one in of]
-    return named
+    firsts = {id: of[0] for id, of in boards.items()}
+    names = {id: first["title"] for id, first in firsts.items()}
+    learners = {id: [row["learner"] for row in first["rows"]] for id, first in firsts.items()}
+    further = (
+        {id: f", on {_listed(first['streams'])}" for id, first in firsts.items()},
+        {id: f": {_listed(titles)}" for id, titles in learners.items()},
+        {id: f" ({id})" for id in boards},
+    )
+    for texts in further:
+        shared = Counter((firsts[id]["kind"], name) for id, name in names.items())
+        for id, name in names.items():
+            names[id] += texts[id] if shared[firsts[id]["kind"], name] > 1 else ""
+    return {id: [one | {"name": names[id]} for one in of] for id, of in boards.items()}
+
+
+def _listed(titles: list[str]) -> str:
+    """Titles, which may have commas; of many the first ones, and how many more."""
+    more = [f"{len(titles) - LISTED} more"] if len(titles) > LISTED + 1 else titles[LISTED:]
+    return "; ".join([*titles[:LISTED], *more])
 
 
 def _counted(row: str, claims: list[dict]) -> str:
@@ -216,11 +230,12 @@ def _robustness(claims: list[dict]) -> str:
     firm = sum(claim["readings_holding"] == claim["readings_total"] for claim in holds)
     text, do = "No claim holds", words.counted(firm, "does", "do")
     if holds:
-        text = f"Of all {len(holds)} that hold, {do} under every reading tried"
+        text = f"Of the {len(holds)} claims that hold, {do} under every reading, each way of doing "
+        text += "what a paper leaves open"
     seeds = [claim["needed"] for claim in claims if claim["verdict"] == "undecided"]
     half = median_low([needed if _known(needed) else math.inf for needed in seeds] or [math.inf])
     if half < math.inf:
-        text += f"; {half:g} seeds or fewer would decide half of the undecided"
+        text += f"; {half:g} seeds or fewer would decide half of those that are undecided"
     return text
 
 

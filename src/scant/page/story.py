@@ -38,9 +38,8 @@ def story(
 
     Returns
     -------
-    rows : `id` and `text` of the question, `figure` or None, its `finding` and the `unit` of that,
-        `sentences`, each with `text` and `claim` (None if it is of no single claim), and `claims`,
-        those that were tested
+    rows : `id` and `text` of the question, `figure` or None, its `finding`, `sentences`, each with
+        `text` and `claim` (None if it is of no single claim), and `claims`, those that were tested
     """
     answered = []
     for question in questions:
@@ -64,24 +63,20 @@ def story(
 
 
 def _answered(question: Question, tested: list[dict]) -> dict:
-    """The answer to a question from claims: `finding`, its `unit`, and the `sentences` behind
-    it.
-    """
+    """The answer to a question from claims: `finding`, and the `sentences` behind it."""
     by_id = {claim["id"]: claim for claim in tested}
     answers = [answer for answer in question.answers if answer.claim in by_id]
     answers.sort(key=lambda answer: _openness(by_id[answer.claim]))
     if not answers:
         counted = {"text": _counted(tested), "claim": None}
-        return {"finding": _tally(question, tested), "unit": "", "sentences": [counted]}
+        return {"finding": _tally(question, tested), "sentences": [counted]}
     sentences = []
     for place, answer in enumerate(answers[:SENTENCES]):
         claim = by_id[answer.claim]
         first = finding(answer, claim) + Markup(".") if place else ""
-        if text := Markup(" ").join(filter(None, [first, behind(claim)])):
-            sentences.append({"text": text, "claim": claim})
-    claim = by_id[answers[0].claim]
-    unit = _capital(claim["quantity"])
-    return {"finding": finding(answers[0], claim), "unit": unit, "sentences": sentences}
+        text = Markup(" ").join(filter(None, [first, behind(claim)]))
+        sentences.append({"text": text, "claim": claim})
+    return {"finding": finding(answers[0], by_id[answers[0].claim]), "sentences": sentences}
 
 
 def _by_boards(question: Question, boards: list[dict]) -> dict:
@@ -89,14 +84,14 @@ def _by_boards(question: Question, boards: list[dict]) -> dict:
     figure.
     """
     if not boards:
-        return {"finding": question.text, "unit": "", "sentences": []}
+        return {"finding": question.text, "sentences": []}
     first = boards[0]
     sentences = [{"text": _best(board), "claim": None} for board in boards[:SENTENCES]]
     text = f"Who has the best {first['measure']}?"
     finding = Markup("{} is best on <i>{}</i>").format(first["best"][0], first["streams"][0])
     if alike := _alike(first, 0):
         finding += Markup(", not told apart from {}").format(_listed(alike))
-    return {"finding": finding, "text": text, "unit": first["measure"], "sentences": sentences}
+    return {"finding": finding, "text": text, "sentences": sentences}
 
 
 def _tally(question: Question, claims: list[dict]) -> str:
@@ -104,9 +99,9 @@ def _tally(question: Question, claims: list[dict]) -> str:
     if not any(claim["verdict"] in words.DECIDED for claim in claims):
         return "Undecided so far"
     fails = sum(claim["verdict"] == "fails" for claim in claims)
-    what = words.ROWS[question.row][0] if question.row else "claims"
     verb = "fails" if fails < 2 else "fail"
-    return f"{fails or 'None'} of {len(claims)} {what} {verb} as printed"
+    of = f"{words.ROWS[question.row][0]} {verb} as printed" if question.row else f"claims {verb}"
+    return f"{fails or 'None'} of {len(claims)} {of}"
 
 
 def _openness(claim: dict) -> int:
@@ -167,21 +162,29 @@ def finding(answer: Answer, claim: dict) -> Markup:
         text += Markup(", not{}").format(_places(contrary))
     if verdict == words.ALIKE:
         return text + Markup("; but so does {}, which should not").format(claim["control"])
-    return text + _size(claim, _overall(claim) or agreed)
+    return text + _size(claim, _overall(claim) or agreed, text)
 
 
-def _size(claim: dict, cells: list[dict]) -> str:
-    """By how much, and in how many seeds: ", by 0.069, in 16 of 16 seeds"."""
-    counted = [cell for cell in cells if cell["agreeing"] is not None]
+def _size(claim: dict, cells: list[dict], text: str) -> str:
+    """By how much, and in how many seeds: ", by 0.069 of NDCG@10, in 16 of 16 seeds".
+
+    text : the finding so far, which may name the unit
+    """
+    counted = _counted_by_seeds(cells)
     if not counted:
         return ""
-    estimates = [abs(cell["estimate"]) for cell in counted]
-    of_difference = claim["measures"].startswith(DIFFERENCE)
-    if of_difference and all(0.0 in (cell["from"], cell["to"]) for cell in counted):
-        text = f", by {spread(estimates)}"
+    estimates, unit = [abs(cell["estimate"]) for cell in counted], claim["measures"]
+    if unit.startswith(DIFFERENCE) and all(0.0 in (cell["from"], cell["to"]) for cell in counted):
+        unit = unit.removeprefix(DIFFERENCE)
+        size = f", by {spread(estimates)}" + ("" if unit in text else f" of {unit}")
     else:
-        text = f": {measured([cell | {'low': None} for cell in counted], claim['measures'])}"
-    return f"{text}, {_seeds(counted)}"
+        size = f": {measured([cell | {'low': None} for cell in counted], unit)}"
+    return f"{size}, {_seeds(counted)}"
+
+
+def _counted_by_seeds(cells: list[dict]) -> list[dict]:
+    """The cells of which it is known in how many seeds it is so."""
+    return [cell for cell in cells if cell["agreeing"] is not None]
 
 
 def _seeds(cells: list[dict]) -> str:
@@ -192,27 +195,33 @@ def _seeds(cells: list[dict]) -> str:
 
 
 def behind(claim: dict) -> Markup:
-    """What is behind a finding, in a sentence: the numbers, in how many seeds, what would overturn
-    it.
+    """What is behind a finding, in a sentence: what was measured, in how many seeds it is so, and
+    what would overturn or decide it, without what the finding says.
     """
-    texts = [_by_side(claim)] if _openness(claim) == 1 else [evidence(claim), beside(claim)]
-    text = Markup("; ").join(filter(None, texts))
+    texts = _by_side(claim) if _openness(claim) == 1 else evidence(claim)
+    text = Markup("; ").join(filter(None, [*texts, _overturning(claim)]))
     return Markup("{}.").format(_capital(text)) if text else Markup("")
 
 
-def _by_side(claim: dict) -> Markup:
+def _by_side(claim: dict) -> list[Markup]:
     """The numbers of the cells that are decided, though their claim is not, and of the others; and
     in how many seeds it is so on each side.
     """
-    decided, rest = _in_part(claim)
-    texts = []
-    for cells in (decided, rest):
-        brief = cells is rest and _pair(rest) == _pair(decided)
-        text = _numbers(claim, cells, brief) + _places(cells)
-        if all(cell["agreeing"] is not None for cell in cells):
-            text += f", {'as claimed' if cells is rest else 'so'} {_seeds(cells)}"
-        texts.append(text)
-    return Markup("; ").join(texts)
+    sides, texts = _in_part(claim), _numbers_of_sides(claim, *_in_part(claim))
+    for place, (cells, how) in enumerate(zip(sides, ("so", "as claimed"), strict=True)):
+        if len(_counted_by_seeds(cells)) == len(cells):
+            texts[place] += f", {how} {_seeds(cells)}"
+    return texts
+
+
+def _numbers_of_sides(claim: dict, *sides: list[dict]) -> list[Markup]:
+    """The numbers of each side, and where they are from; what is compared is said once, if that is
+    alike.
+    """
+    first, second = map(_pair, sides)
+    briefs = (not second, not first or first == second)
+    parts = zip(sides, briefs, _told_apart(*sides), strict=True)
+    return [_numbers(claim, cells, brief) + where for cells, brief, where in parts]
 
 
 def beside(claim: Mapping) -> str:
@@ -224,38 +233,50 @@ def beside(claim: Mapping) -> str:
     so = words.agreeing(claim["agreeing"], claim["n"], claim["agreeing_least"])
     where = f" ({claim['deciding']})" if claim["cells_total"] > 1 and claim["deciding"] else ""
     parts = [f"{'as claimed' if claim['verdict'] == 'undecided' else 'so'} in {so}{where}"]
-    if claim["mark"]:
-        parts.append("seeds that were not drawn would hardly overturn it")
-    elif claim["tipping"] is not None:
-        parts.append(words.tipping(claim["tipping"]))
+    parts += filter(None, [_overturning(claim)])
     if claim["worst"] is not None:
         parts.append(f"the seed that speaks most against it has {shown(claim['worst'])}")
     return "; ".join(parts)
 
 
-def evidence(claim: dict) -> Markup:
-    """The numbers behind a finding, "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10"; ""
-    without any.
+def _overturning(claim: Mapping) -> str:
+    """What would overturn a verdict, or decide what is undecided; "" if that is not known."""
+    if claim["verdict"] == "undecided":
+        return "" if claim["needed"] is None else f"{words.needed(claim['needed'])} would decide it"
+    if claim["tipping"] is None:
+        return ""
+    missed = ", and so many could hardly have been missed" if claim["mark"] else ""
+    return f"to overturn it, {words.tipping(claim['tipping'])}{missed}"
 
-    Numbers of streams that came out the other way follow, and then what is undecided.
+
+def evidence(claim: dict) -> list[Markup]:
+    """What was measured, "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10", then what came
+    out the other way or is undecided, and in how many seeds it is so.
+
+    What the finding says of its size is not said again.
     """
     if claim["verdict"] == words.SILENT:
-        return Markup("")
+        return []
     agreed, contrary, rest = _sides(claim)
-    mean = _overall(claim)
-    text = _numbers(claim, mean or agreed, brief=bool(mean))
-    if claim["verdict"] == "undecided":
-        decided = claim["cells_holding"] or claim["cells_failing"]
-        return text + (f": cell by cell it {words.cells(claim)}" if decided else "")
+    mean, counted = _overall(claim), _counted_by_seeds([*agreed, *contrary])
+    sized = claim["verdict"] in ("holds", "fails") and counted
     if contrary:
-        again = _numbers(claim, contrary, brief=_pair(contrary) == _pair(agreed))
-        text += Markup(";{} {}").format(_places(contrary), again)
+        texts = _numbers_of_sides(claim, agreed, contrary)
+    elif sized and len(mean or agreed) > 1:
+        texts = []
+    else:
+        texts = [_numbers(claim, mean or agreed, brief=bool(mean))]
     if rest:
         decided_on = {cell["stream"] for cell in agreed}
         where = _places([cell for cell in rest if cell["stream"] not in decided_on])
         in_cells = f" in {len(rest)} of {len(claim['cells'])} cells"
-        text += Markup("; undecided{}").format(where or in_cells)
-    return text
+        texts.append(Markup("undecided{}").format(where or in_cells))
+    if claim["verdict"] == "undecided" and (claim["cells_holding"] or claim["cells_failing"]):
+        texts.append(Markup("cell by cell it {}").format(words.cells(claim)))
+    if counted and not sized:
+        how = "as claimed" if claim["verdict"] == "undecided" else "so"
+        texts.append(Markup("{} {}").format(how, _seeds(counted)))
+    return texts
 
 
 def _overall(claim: dict) -> list[dict]:
@@ -333,18 +354,17 @@ def _pair(cells: list[dict]) -> str:
 
 
 def resting(claims: Iterable[Mapping]) -> str:
-    """How many verdicts suppose something of seeds, and how many of these need not; "" if none
-    does.
+    """How many verdicts suppose that seeds are near normal, and how many of these need not; "" if
+    none does.
     """
     decided = [claim for claim in claims if claim["verdict"] in (*words.DECIDED, words.ALIKE)]
     premised = [claim for claim in decided if claim["premise"]]
     if not premised:
         return ""
-    premises = " or ".join(dict.fromkeys(claim["premise"] for claim in premised))
     marked = sum(claim["mark"] != "" for claim in premised)
     verb = "supposes" if len(premised) == 1 else "suppose"
-    supposing = f"{len(premised)} of {len(decided)} verdicts {verb} {premises}"
-    return f"{supposing}; {marked} of these are so {words.MARK}"
+    supposing = f"{len(premised)} of {len(decided)} verdicts {verb} that no rare seed is far from "
+    return f"{supposing}those drawn; {marked} of these are so {words.MARK}"
 
 
 def _counted(claims: list[dict]) -> Markup:

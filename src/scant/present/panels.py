@@ -19,6 +19,8 @@ COLUMN, WIDEST = 3.4, 7.2  # inches of a column and of a page
 # of figures without texts beside the panels, by the number of columns
 WIDTHS = {1: COLUMN, 2: 5.4, 3: 7.0}
 ROW = 2.2  # inches of a row of panels
+NAMED = 5  # curves of a panel, at most, that have their names beside them
+LONGEST = 1.6  # inches of such a name, at most
 SUBTITLE = 7.5  # points
 INTERVAL = "95 % t interval"
 BOOTSTRAP = "95 % bootstrap interval"  # of slopes
@@ -55,6 +57,15 @@ def grid(frame: pd.DataFrame, most: int = 3, beside: float = 0.0, high: float = 
     for axis in axes.flat[panels:]:
         axis.set_axis_off()
     return figure, axes
+
+
+def room_for_names(frame: pd.DataFrame) -> float:
+    """The inches that the names of curves take to the right of each panel; 0 where a legend is
+    better: if a panel has more than NAMED curves, or names are long, or in a column of text.
+    """
+    most = frame.groupby(["experiment", "stream"])["learner"].nunique().max()
+    longest = max(text_width(name, SUBTITLE) for name in frame["learner"].unique())
+    return 0.0 if narrow() or most > NAMED or longest > LONGEST else 0.4 + longest
 
 
 def count(frame: pd.DataFrame) -> str:

@@ -67,7 +67,8 @@ OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}
 
 
 def curves(frame: pd.DataFrame, lost: bool = False):
-    """Draw time averages by round: a curve and a band for each learner.
+    """Draw time averages by round: a curve and a band for each learner, with its name beside it if
+    they are few.
 
     lost : draw what they are short of 1, on a logarithmic axis, which tells values near 1 apart
     """
@@ -76,11 +77,14 @@ def curves(frame: pd.DataFrame, lost: bool = False):
     if lost:
         frame = frame.assign(mean=1 - frame["mean"], low=1 - frame["high"], high=1 - frame["low"])
         frame = frame[frame["mean"] > 0]
-    figure, axes = panels.grid(frame)
+    names = panels.room_for_names(frame)
+    figure, axes = panels.grid(frame, most=2 if names else 3, beside=names)
     looks, handles = style.looks(frame), {}
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
+        texts = {}
         for learner, curve, look in panels.learners(panel, looks):
             handles[learner] = panels.curve(axis, curve, look, panels.alpha(looks))
+            texts[learner] = curve["mean"].iloc[-1], learner, look
         panels.head(axis, panel)
         axis.set(xscale="log", xlabel="round t")
         # Early averages are over few lists and vary widely: the limits fit the later rounds.
@@ -93,10 +97,12 @@ def curves(frame: pd.DataFrame, lost: bool = False):
             axis.set_ylim(max(0, floor - room), min(1.005, top + room))
         if panel["round"].max() > 10:
             axis.set_xlim(10, panel["round"].max())
+        if names:
+            panels.beside(axis, texts)
     for axis in axes[:, 0]:
         of = title_of(frame["measure"].iloc[0])
         axis.set_ylabel(f"1 - time-averaged {of}" if lost else f"time-averaged {of}")
-    panels.legend(figure, handles, f"mean over seeds; bands: {panels.INTERVAL}")
+    panels.legend(figure, {} if names else handles, f"mean over seeds; bands: {panels.INTERVAL}")
     return figure
 
 
@@ -181,13 +187,13 @@ def _bars(axis, places, rows: pd.DataFrame, along: str, **look) -> None:
     axis.errorbar(*centres, **{f"{along}err": ends}, elinewidth=0.9, capsize=0, ls="", **look)
 
 
-def _legend_of_rankings(figure, handles: dict, intervals: str, size: float) -> None:
+def _legend_of_rankings(figure, handles: dict, intervals: str) -> None:
     """Add the legend of a figure that shows both rankings; `intervals` says how it draws
     intervals.
     """
-    point = {"color": "0.2", "marker": "o", "ls": ""}
-    handles["lists shown"] = Line2D([], [], **point, markersize=4)
-    handles["own, no exploration"] = Line2D([], [], **point | OWN, markersize=size)
+    point = {"color": "0.2", "marker": "o", "ls": "", "markersize": 4}
+    handles["lists shown"] = Line2D([], [], **point)
+    handles["own, no exploration"] = Line2D([], [], **point | OWN)
     panels.legend(figure, handles, f"mean over seeds; {intervals}: {panels.INTERVAL}")
 
 
@@ -198,7 +204,7 @@ def _horizon(panel: pd.DataFrame) -> str:
 
 def against_k(frame: pd.DataFrame):
     """Draw final values against k: a line for each objective, and reference lines for learners
-    without a k.
+    without a k. Points of own rankings are right of those of the lists shown.
     """
     style.apply()
     figure, axes = panels.grid(frame, most=2, beside=0.65)
@@ -207,7 +213,7 @@ def against_k(frame: pd.DataFrame):
     )
     lines, handles = list(dict.fromkeys(frame.loc[frame["place"].notna(), "line"])), {}
     shifts = dict(
-        zip(lines, np.linspace(-0.15, 0.15, len(lines)) if len(lines) > 1 else [0.0], strict=True)
+        zip(lines, np.linspace(-0.3, 0.2, len(lines)) if len(lines) > 1 else [0.0], strict=True)
     )
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         texts = {}
@@ -225,16 +231,12 @@ def against_k(frame: pd.DataFrame):
         for (line, ranking), rows in panel[panel["place"].notna()].groupby(
             ["line", "ranking"], sort=False
         ):
-            rows = rows.assign(x=rows["place"].map(places.index) + shifts[line]).sort_values("x")
+            of_lists = ranking == "shown"
+            shift = shifts[line] + (0.0 if of_lists else 0.1)
+            rows = rows.assign(x=rows["place"].map(places.index) + shift).sort_values("x")
             colour, marker, _ = style.own_look("rtop", rows["objective"].iloc[0])
-            of_lists, look = ranking == "shown", {"color": colour, "marker": marker, "label": line}
-            _bars(
-                axis,
-                rows["x"],
-                rows,
-                "y",
-                **look | ({"markersize": 4} if of_lists else OWN | {"markersize": 7}),
-            )
+            look = {"color": colour, "marker": marker, "label": line, "markersize": 4}
+            _bars(axis, rows["x"], rows, "y", **look | ({} if of_lists else OWN))
             top = rows[rows["place"] != "all"]
             axis.plot(
                 top["x"],
@@ -255,7 +257,7 @@ def against_k(frame: pd.DataFrame):
                     label=line,
                 )
             if of_lists:
-                handles[line] = Line2D([], [], **look, markersize=4)
+                handles[line] = Line2D([], [], **look)
         panels.head(axis, panel, _horizon(panel))
         axis.set(xlabel="k, grades seen", xlim=(-0.5, len(places) - 0.5))
         axis.set_ylim(max(0, axis.get_ylim()[0]), min(1.02, axis.get_ylim()[1]))
@@ -263,7 +265,7 @@ def against_k(frame: pd.DataFrame):
         panels.beside(axis, texts)
     for axis in axes[:, 0]:
         axis.set_ylabel(f"time-averaged {title_of(frame['measure'].iloc[0])}")
-    _legend_of_rankings(figure, handles, "bars and bands", size=7)
+    _legend_of_rankings(figure, handles, "bars and bands")
     return figure
 
 
@@ -415,7 +417,7 @@ def dots(frame: pd.DataFrame):
         axis.grid(axis="y", visible=False)
         axis.set_xlabel(f"time-averaged {title_of(row.measure)}")
         panels.head(axis, panel, _horizon(panel), room=(width - 0.3 - longest) / columns - 0.1)
-    _legend_of_rankings(figure, {}, "bars and bands", size=4)
+    _legend_of_rankings(figure, {}, "bars and bands")
     return figure
 
 
@@ -440,9 +442,11 @@ def steps(frame: pd.DataFrame):
     stream.
 
     Where a learner plays in one way only, panels have the same lines, and their names stand on the
-    left alone.
+    left alone. A learner that plays as another one of its base does has a line of its own.
     """
     style.apply()
+    again = frame.duplicated(["experiment", "stream", "base", "steps"])
+    frame = frame.assign(base=frame["base"].mask(again, frame["label"]))
     played = list(dict.fromkeys(frame["steps"]))
     order = [*ORDER, *ITERATES, *USES]
     ways = [way for way in order if way in played] + [way for way in played if way not in order]

@@ -411,9 +411,9 @@ class Contextual(Family):
         return [first, second] if set_aside.any() else [first]
 
 
-def _on(separable: bool):
+def _on(separable: bool, measure: str):
     """The condition of `Shown.shows` that an experiment has separable streams, or that it has
-    others.
+    others; for a figure of AP, that the study has a learner that is about AP.
 
     The adversary counts as neither.
     """
@@ -421,7 +421,9 @@ def _on(separable: bool):
     def shows(study: dict, experiment: str, name: str) -> bool:
         streams = study["experiments"][experiment]["streams"]
         generators = {study["streams"][stream].get("generator") for stream in streams} - {ADVERSARY}
-        return any((generator in SEPARABLE) == separable for generator in generators)
+        measures = {learner.get("measure") for learner in study["learners"].values()}
+        has_learners = measure != "ap" or measure in measures
+        return has_learners and any((one in SEPARABLE) == separable for one in generators)
 
     return shows
 
@@ -434,7 +436,7 @@ def _curves(name: str, heading: str, words: str, measure: str, separable: bool) 
         frame="scant.rankers.frames:curves",
         draw=f"scant.rankers.drawings:{draw}",
         options={"measure": measure, "separable": separable},
-        shows=_on(separable),
+        shows=_on(separable, measure),
         heading=heading,
     )
 

@@ -112,19 +112,18 @@ def needed(seeds: float) -> str:
 
 
 def agreeing(seeds: float, n: int, least: float) -> str:
-    """In how many seeds it is so: "40 of 40 seeds, in at least 91 % of all"."""
-    of_all = f", in at least {100 * least:.0f} % of all" if least >= 0.005 else ""
+    """In how many seeds it is so: "40 of 40 seeds, hence in at least 91 % of all"."""
+    of_all = f", hence in at least {100 * least:.0f} % of all" if least >= 0.005 else ""
     return f"{seeds:g} of {n} seeds{of_all}"
 
 
 def tipping(share: float) -> str:
-    """What would overturn a verdict: "one seed in 28 at the far end of its range would move the
-    mean to the margin".
+    """What it takes to overturn a verdict: "one seed in 28 would have to be as far against it as a
+    seed can be".
     """
     if share >= 1:
-        return "no seed within its range could overturn it"
-    seeds = f"one seed in {one_in(share)}"
-    return f"{seeds} at the far end of its range would move the mean to the margin"
+        return "not even all seeds, as far against it as a seed can be, would do"
+    return f"one seed in {one_in(share)} would have to be as far against it as a seed can be"
 
 
 def one_in(share: float) -> str:

@@ -74,7 +74,7 @@ function fitting(table) {
 function printing() {
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = all("details:not([open]):is(#words, #datasets, #cite, #rerun, .cells, .held)");
+    closed = all("details:not([open]):is(#words, #datasets, #cite, #rerun, .held)");
     closed.forEach((part) => { part.open = true; });
   });
   addEventListener("afterprint", () => closed.forEach((part) => { part.open = false; }));
@@ -174,6 +174,14 @@ function leaderboard(form, boards) {
     });
     form.querySelector("output").textContent = "";
   };
+  const order = () => {  // the best first: on the stream, or by their mean ranks
+    const column = heads().findIndex((head) => choose.stream.value && head.dataset.stream === choose.stream.value);
+    const rank = (row) => Number((row.cells[column] ?? row).dataset.rank ?? Infinity);
+    const rows = [...table.tBodies[0].rows].sort((a, b) => rank(a) - rank(b) || a.dataset.rank - b.dataset.rank);
+    table.tBodies[0].append(...rows);
+    heads().forEach((head) => head.removeAttribute("aria-sort"));
+    show();
+  };
   const choice = () => {
     fill(choose.measure, texts(of(choose.board.value).map((board) => board.dataset.measure)));
     boards.forEach((board) => {
@@ -184,13 +192,13 @@ function leaderboard(form, boards) {
     fill(choose.stream, [...texts(streams), ...(streams.size > 1 ? [["", "all"]] : [])]);
     const sees = heads()[1].textContent.startsWith("feedback");
     const seen = sees ? [...table.tBodies[0].rows].map((row) => row.cells[1].textContent) : [];
-    fill(choose.feedback, texts(seen, [["", "all"]]));
-    show();
+    fill(choose.feedback, texts(seen, [["", "any"]]));
+    order();
   };
   fill(choose.board, texts(boards.map((board) => board.dataset.board)));
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", (event) => (event.target === choose.board || event.target === choose.measure ? choice() : show()));
+  form.addEventListener("input", ({ target }) => ({ board: choice, measure: choice, stream: order }[target.name] ?? show)());
   choice();
 
   const rows = () => [table.tHead.rows[0], ...table.tBodies[0].rows].filter((row) => !row.hidden)
@@ -223,6 +231,7 @@ function leaderboard(form, boards) {
     const names = heads().filter((head) => !head.hidden && head.dataset.kind !== "number").length;
     const said = escaped(`${table.caption.textContent} Bold: the best; dagger: not told apart from it.`);
     return ["\\begin{table}", "\\centering", `\\caption{${said}}`,
+      `\\label{${table.closest(".board").dataset.label}}`,
       `\\begin{tabular}{${"l".repeat(names)}${"r".repeat(rows()[0].length - names)}}`, "\\toprule", lines[0], "\\midrule",
       ...lines.slice(1), "\\bottomrule", "\\end{tabular}", "\\end{table}", ""].join("\n");
   };
