@@ -46,10 +46,11 @@ class Order(NamedTuple):
     @classmethod
     def of(cls, code: np.ndarray, place: np.ndarray) -> "Order":
         """That of rows by the number of their list, and by their place, int (rows)."""
-        rows = np.arange(len(code))
-        if not ((np.diff(code) > 0) | ((np.diff(code) == 0) & (np.diff(place) > 0))).all():
+        rows, same, down = np.arange(len(code)), code[1:] == code[:-1], place[1:] > place[:-1]
+        if not ((code[1:] > code[:-1]) | (same & down)).all():
             rows = np.lexsort((place, code))
-        starts = np.flatnonzero(np.r_[True, np.diff(code[rows]) != 0])
+            same = np.diff(code[rows]) == 0
+        starts = np.flatnonzero(np.r_[True, ~same])
         lengths = np.diff(starts, append=len(code))
         return cls(rows, np.arange(len(code)) - np.repeat(starts, lengths))
 

@@ -392,23 +392,22 @@ class Tally:
         squares = sum(int(sums[2].sum()) for sums in self.ads.values()) / SCALE
         return squares, self.users.design("", self.rows, squares)
 
-    def late(self, ad: str | None = None) -> Iterator[Problem]:
-        """A warning if rewards of the last visits, or of those with an ad, look missing; see
-        `leaks.late`.
+    def late(self) -> Iterator[Problem]:
+        """A warning if rewards of the last visits look missing; see `leaks.late`."""
+        squares, design = self.of_rewards()
+        sums = np.array(self.segments[""], float) / SCALE
+        return leaks.late(self.lengths, sums, squares, CUTS, design)
+
+    def late_of(self, ad: str, design: float) -> Iterator[Problem]:
+        """Likewise of the last visits with an ad.
+
+        design : of all rewards, see `of_rewards`; on an ad's rows the effect is about as large
         """
-        squares, design = self.of_rewards()  # the effect on an ad's rows is about as large
-        if ad is None:
-            return leaks.late(
-                self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design
-            )
         impressions, sums, squares = self.ads[ad]
-        in_pieces = len(impressions) == len(CUTS) and impressions.any()
+        if len(impressions) != len(CUTS) or not impressions.any():
+            return iter(())
         of_ad = sums / SCALE, squares.sum() / SCALE
-        return (
-            leaks.late(impressions, *of_ad, CUTS, design, len(self.ads), leaks.LATE_AD)
-            if in_pieces
-            else iter(())
-        )
+        return leaks.late(impressions, *of_ad, CUTS, design, len(self.ads), leaks.LATE_AD)
 
     def drifts(self) -> list[tuple[str, health.Drift]]:
         """The tests of drift that a log allows: of all its rewards ("", first), and of the rewards
