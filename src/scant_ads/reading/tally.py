@@ -227,7 +227,9 @@ class Tally:
         alike = weight_of_alike(log)
         terms = {"": reward, Uniform.kind: reward * alike[clicked]}
         if log.together is not None:
-            of_all = {"": np.ones(len(log)), Uniform.kind: alike} | dict(weights)
+            of_all = {"": np.ones(len(log))} | dict(weights)
+            if log.list is None:  # of lists nobody knows what else could stand at a place
+                of_all[Uniform.kind] = alike
             self.users.add(log.together, of_all, log.reward)
         if log.eligible is not None:
             self.cells.setdefault(Uniform.kind, Cells()).add(alike, log.reward)
