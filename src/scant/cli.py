@@ -40,14 +40,9 @@ def _fetch(arguments) -> None:
 
 
 def _datasets(arguments) -> None:
-    from scant.data import croissant, registry
+    from scant.data import registry
 
-    datasets = registry.load(arguments.registry)
-    if arguments.croissant:
-        for path in croissant.write(datasets, arguments.croissant):
-            print(path)
-        return
-    for dataset in datasets.values():
+    for dataset in registry.load(arguments.registry).values():
         print(f"{dataset.id:20} {dataset.title}")
 
 
@@ -215,9 +210,7 @@ def parser() -> argparse.ArgumentParser:
     mirror = option("--mirror", default=tried_first, help="a folder or address tried first")
     about = "Fetch one file of a data set and check it."
     command("fetch", _fetch, about, *dataset, registry, mirror, output)
-    about = "List the registry's data sets, or describe them in Croissant: a JSON-LD file for each."
-    into = {"type": Path, "metavar": "FOLDER", "help": "the folder to write the files to"}
-    command("datasets", _datasets, about, registry, option("--croissant", **into))
+    command("datasets", _datasets, "List the registry's data sets.", registry)
     original = option("--input", **required, type=Path, help="the original file")
     about = "Convert an original file to a parquet table."
     command("convert", _convert, about, *dataset, registry, original, output)

@@ -71,36 +71,35 @@ def _answer(evaluation) -> dict:
     choice = evaluation.choice
     if choice is None:
         return {"title": "These logs give no verdict", "tone": "no"}
+    if choice["worse"]:
+        worse = f"Keep {evaluation.against}: {choice['policy']} is worse{evaluation.premise}"
+        return {"title": worse, "tone": ""}
     if not choice["better"]:
         against = evaluation.against.removesuffix(" policy")
-        worse = f"Keep {evaluation.against}: {choice['policy']} is worse"
-        return {
-            "title": (
-                worse if choice["worse"] else f"No policy is known to be better than {against}"
-            )
-            + evaluation.premise,
-            "tone": "",
-        }
-    unit = evaluation.unit
+        unknown = f"No policy is known to be better than {against}{evaluation.premise}"
+        return {"title": unknown, "tone": ""}
+    better = f"{choice['policy']} is better than {evaluation.against}{evaluation.premise}"
+    reservation, tone = _reservation(evaluation, choice["policy"])
+    return {"title": f"{better}: {_lift(choice, evaluation.unit)}{reservation}", "tone": tone}
+
+
+def _lift(choice: Mapping, unit) -> str:
+    """By how much the policy chosen is better, by estimate and at least."""
     if unit.relative:
         lift, lower = (f"{100 * choice[key]:.0f} % more" for key in ("lift", "lift_lower"))
-        more = f"{lift} {unit.events} by estimate, at least {lower}"
-    else:
-        lift, lower = (f"{text.much(choice[key], unit)} more" for key in ("lift", "lift_lower"))
-        more = f"{lift} a visit by estimate, at least {lower}"
-    rails = {row["answer"] for row in evaluation.guards if row["policy"] == choice["policy"]} - {
-        guards.HOLDS
-    }
-    ending, tone = (f"; but {evaluation.careful}", "careful") if evaluation.careful else ("", "yes")
-    if rails:
-        ending, tone = "; a guard rail is open", ""
+        return f"{lift} {unit.events} by estimate, at least {lower}"
+    lift, lower = (f"{text.much(choice[key], unit)} more" for key in ("lift", "lift_lower"))
+    return f"{lift} a visit by estimate, at least {lower}"
+
+
+def _reservation(evaluation, policy: str) -> tuple[str, str]:
+    """What speaks against a policy that is better, and the tone of the answer with it."""
+    rails = {row["answer"] for row in evaluation.guards if row["policy"] == policy}
     if guards.BROKEN in rails:
-        ending, tone = "; but it breaks a guard rail", "no"
-    return {
-        "title": f"{choice['policy']} is better than {evaluation.against}{evaluation.premise}: "
-        f"{more}{ending}",
-        "tone": tone,
-    }
+        return "; but it breaks a guard rail", "no"
+    if rails - {guards.HOLDS}:
+        return "; a guard rail is open", ""
+    return (f"; but {evaluation.careful}", "careful") if evaluation.careful else ("", "yes")
 
 
 def _key(evaluation) -> list[tuple[str, str, str]]:

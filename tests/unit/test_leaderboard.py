@@ -232,6 +232,9 @@ def test_no_reading_is_shown_that_was_not_played():
 
     assert reading(None, False) == reading("paper", False) == "paper"
     assert reading("held-out", True) == "held-out"
+    details = {"tuning": "held-out", "grid": "tuning-seeds"}
+    with pytest.raises(SettingError, match="played what other seeds chose alone"):
+        ranking._reading("e", details, "paper", True)
     with pytest.raises(SettingError, match="nothing was held out"):
         reading("held-out", False)
     with pytest.raises(SettingError, match="did you mean 'held-out'"):

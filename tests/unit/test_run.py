@@ -12,11 +12,13 @@ from rows import entries
 
 from scant import __version__, files
 from scant.data import stream as streams
+from scant.declare.families import TUNING
 from scant.declare.runs import kept_rounds
 from scant.errors import DataError, ScantError, SettingError
 from scant.present import traces
 from scant.randomness import generator
 from scant.rankers import top
+from scant.rankers import traces as of_runs
 from scant.rankers.learners import MEASURES, class_of
 from scant.rankers.play import play, play_plain, query_order
 from scant.rankers.run import SCHEMA, general_bound, queries_of, run
@@ -211,6 +213,28 @@ def test_learners_without_a_rate_have_one_trace(stream_path, tmp_path, kind):
     assert len(got["round"]) == len(table) == len(kept_rounds(130))
     assert np.isnan([got[name] for name in ("rate", "bound", "general_bound")]).all()
     assert not got["updates"].any() and (kind == "random" or not got["loss"].any())
+
+
+OPTIMISTIC = {"kind": "ridge", "explore": "ucb", "lambdas": [0.1, 1, 100], "alphas": [0.1, 1]}
+DESCENT = {"kind": "seen", "surrogate": "squared", "k": 1, "rates": [1e-9, 0.1]}
+
+
+@pytest.mark.parametrize("learner", [OPTIMISTIC, DESCENT, {"kind": "random"}])
+def test_reported_seeds_play_what_others_chose(stream_path, tmp_path, learner):
+    """Their rows are those of the whole grid, at the choice that tables make of either run."""
+    seeds = [0, 1, TUNING, TUNING + 1]
+
+    def chosen(**grid):
+        table = played(
+            stream_path, tmp_path, seeds, **TOP, learner_settings=learner, **grid
+        ).replace_schema_metadata(None)
+        rows = of_runs.completed(table).to_pandas().assign(**dict.fromkeys(traces.GROUP, "one"))
+        return rows, of_runs.at_tuned_rates(rows, "ndcg@10", "held-out")
+
+    (whole, result), (rows, alone) = chosen(), chosen(grid="tuning-seeds")
+    assert alone.equals(result) and len(alone) == 2 * len(kept_rounds(130))
+    assert set(rows["setting"]) == set(whole["setting"])
+    assert len(rows[~rows["tuning_seed"]]) == len(alone)
 
 
 def test_a_run_says_what_made_it_and_is_the_same_bytes_elsewhere(stream_path, tmp_path):

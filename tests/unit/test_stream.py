@@ -211,6 +211,9 @@ def test_scaling_to_the_unit_interval(x):
     order = np.argsort(x, axis=0)
     assert np.all(np.diff(np.take_along_axis(scaled, order, axis=0), axis=0) >= 0)
     assert stream.scale(x, "as-is") is x
+    centred, tiny = stream.scale(x, "query-centred"), 1e-12 * np.abs(x.astype(float)).max(axis=0)
+    assert np.all(np.abs(centred.sum(axis=0)) <= tiny)
+    assert np.all(np.abs(np.diff(centred, axis=0) - np.diff(x.astype(float), axis=0)) <= tiny)
 
 
 # --- order

@@ -112,7 +112,8 @@ def completed(config, name="e"):
 def test_an_experiment_has_the_settings_of_its_own_family_alone():
     """A perceptron has no users, an experiment of ads no horizon."""
     assert completed(with_top(), "top") == CONTEXTUAL | {
-        "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None, "regret": False
+        "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None, "regret": False,
+        "grid": "all-seeds",
     }  # fmt: skip
     games = {"batch": 5, "figures": [], "comparator": "prefix", "baseline": None}
     assert completed(with_games()) == games
@@ -374,6 +375,12 @@ BAD = yaml.safe_load("""
 - - experiments.top
   - {kind: top, streams: [sim], learners: [top, grid], tuning_seeds: 0}
   - "experiments.top: .*needs tuning_seeds"
+- - experiments.top
+  - {kind: top, streams: [sim], learners: [top, grid], grid: tuning-seeds, seeds: 7, batch: 11}
+  - "experiments.top: grid: tuning-seeds needs all seeds .*batch: 12 or more"
+- - experiments.top
+  - {kind: top, streams: [sim], learners: [top, grid], grid: tuning-seeds, tuning: paper}
+  - "experiments.top: grid: tuning-seeds needs tuning: held-out"
 """)
 
 

@@ -16,28 +16,28 @@ ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 # Tokens of code by room, a folder of scant or a package beside it: no comments, a docstring is one.
 CODE = {
-    "": 17_069,
+    "": 17_018,
     "ads": 15_707,
     "bandits": 17_958,
     "clicklogs": 11_208,
-    "data": 21_182,
+    "data": 20_701,
     "declare": 4_427,
-    "finished": 12_379,
-    "games": 33_769,
+    "finished": 12_433,
+    "games": 33_747,
     "generalisation": 17_083,
     "kernels": 33_279,
     "page": 16_505,
-    "present": 8_699,
-    "rankers": 48_616,
-    "scant_ads": 102_021,
+    "present": 8_719,
+    "rankers": 49_102,
+    "scant_ads": 102_141,
     "starter": 521,
     "study": 15_669,
     "theory": 13_886,
     "verdict": 18_938,
 }
 LINES = {"rules": 534, "claims": 2_879}
-TOKENS = {"tests": 447_196}
-WORDS = {"documents": 31_612}  # README and docs, without the marks of numbers
+TOKENS = {"tests": 447_125}
+WORDS = {"documents": 31_602}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,

@@ -125,11 +125,13 @@ def gap(scores: np.ndarray, grades: np.ndarray) -> float:
 def scale(features: np.ndarray, reading: str) -> np.ndarray:
     """Scale a query's features (m x d) as the reading `features` says.
 
-    reading : "as-is", or "query-minmax", which maps each feature to [0, 1] within the query, and
-        constants to 0
+    reading : "as-is"; "query-centred", which takes each feature's mean over the query from it; or
+        "query-minmax", which maps each feature to [0, 1] within the query, and constants to 0
     """
     if reading == "as-is":
         return features
+    if reading == "query-centred":
+        return features - features.mean(axis=0, dtype=np.float64)
     low = features.min(axis=0)
     # In float32 the range of a feature can overflow, and a tiny one loses its digits.
     width = features.max(axis=0).astype(np.float64) - low

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scant import __version__
-from scant.data import croissant, registry
+from scant.data import registry
 from scant.errors import SettingError
 from scant.files import FOLDER_MARK, atomic, check_outputs, damaged
 from scant.finished import manifest, provenance, reading, verifying
@@ -51,6 +51,10 @@ TYPES = {
     ".rst": "text/x-rst",
     ".md": "text/markdown",
     "": "text/plain",
+}
+LICENCES = {  # the terms of the registry that a licence's address is known for
+    "CC BY 4.0": "https://creativecommons.org/licenses/by/4.0/",
+    "CC BY-NC-SA 4.0": "https://creativecommons.org/licenses/by-nc-sa/4.0/",
 }
 MANIFEST = re.compile(rf"results/[^/]+/{re.escape(manifest.NAME)}")
 LARGEST = 1 << 26  # bytes of a manifest
@@ -317,13 +321,19 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     known = registry.load(extra=content["settings"]["datasets"])
     read = dict.fromkeys(name.partition("/")[0] for name in content["data"])
     about["isBasedOn"] = [
-        add(f"#data-{id}", "Dataset", name=known[id].title, license=croissant.terms(known[id]))
+        add(f"#data-{id}", "Dataset", name=known[id].title, license=_terms(known[id]))
         for id in read
         if id in known
     ]
     for name, value in about.items():
         found.root_dataset[name] = value
     return found.metadata.generate()
+
+
+def _terms(dataset: registry.Dataset) -> str:
+    """The address of a data set's licence, if it is known; else its terms in words."""
+    addresses = (url for name, url in LICENCES.items() if dataset.terms.startswith(name))
+    return next(addresses, dataset.terms)
 
 
 def _version(made: dict) -> str:

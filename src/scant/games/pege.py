@@ -60,17 +60,19 @@ class Phases(Player):
             self.to_explore = self.cells * self.repeats()
         if not self.to_explore:
             return self.leader
-        cell = (self.to_explore - 1) % self.cells
-        # the last cell may be shorter
-        first = np.arange(cell * self.k, min(self.facts.items, (cell + 1) * self.k))
+        first = self._cell()
         return np.r_[first, self.leader[~np.isin(self.leader, first)]]
+
+    def _cell(self) -> np.ndarray:
+        """The items that this round of exploration has on top; the last cell may be shorter."""
+        start = (self.to_explore - 1) % self.cells * self.k
+        return np.arange(start, min(self.facts.items, start + self.k))
 
     def learn(self, ranking, seen):
         if not self.to_explore:
             self.to_exploit -= 1
             return
-        cell = (self.to_explore - 1) % self.cells
-        new = len(range(cell * self.k, min(self.facts.items, (cell + 1) * self.k)))
+        new = len(self._cell())
         self.sums[ranking[:new]] += seen[:new]
         self.to_explore -= 1
         self.explored += 1

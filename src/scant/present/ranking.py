@@ -166,6 +166,11 @@ def _reading(name: str, details: dict, tuning: str | None, set_aside: bool) -> s
             f"nothing was held out in experiment {name!r}: it has tuning "
             f"{details['tuning']!r} alone"
         )
+    if tuning == "paper" and details.get("grid") == "tuning-seeds":
+        raise SettingError(
+            f"the reported seeds of experiment {name!r} played what other seeds chose alone: leave "
+            "tuning out"
+        )
     return tuning or details.get("tuning")
 
 

@@ -12,7 +12,7 @@ from scant.errors import SettingError
 from scant.rankers import click_learners, clicks, learners, steps, top
 from scant.rankers.questions import PERCEPTRON, TOP
 from scant.rankers.streams import ADVERSARY, SEPARABLE, STREAMS, largest_grade
-from scant.study.plan import DRAW, OPEN, STREAM, batches, span, untitled
+from scant.study.plan import DRAW, OPEN, STREAM, batches, span, total, untitled
 
 # stands for the horizon in checks where it is the length of the stream: longer than any stream
 ANY_HORIZON = 10**9
@@ -83,6 +83,15 @@ TUNING_SEEDS = Setting(
     {"type": "integer", "minimum": 0, "default": 5},
     about="How many further seeds choose the learning rates under the reading held-out.",
     plays=False,
+)
+CHOOSING = "tuning-seeds"  # seeds of their own choose before the reported ones play
+GRID = Setting(
+    "grid",
+    {"enum": ["all-seeds", CHOOSING], "default": "all-seeds"},
+    about="Which seeds play all rates, and all values that are chosen like rates. Under "
+    "tuning-seeds the reported seeds play alone what the others chose, which is quicker; then "
+    "nothing can be read at the best rate of the reported seeds, and one job plays all seeds.",
+    plays=False,  # runs are told if it is tuning-seeds, see `Top.settings_of_run`
 )
 SCHEDULE = Setting(
     "schedule",
@@ -394,6 +403,8 @@ class Contextual(Family):
 
     def tunings(self, study, details, traces, learners):
         set_aside = traces["tuning_seed"] & traces["learner"].isin(learners)
+        if details.get("grid") == CHOOSING:
+            return ["held-out"]
         first, second = (
             ("held-out", "paper") if details["tuning"] == "held-out" else ("paper", "held-out")
         )
@@ -548,8 +559,10 @@ class Top(Contextual):
         JUDGE,
         TUNING,
         TUNING_SEEDS,
+        GRID,
         REGRET,
     )
+    told = ("tuning", "grid")
     learners: Mapping = top.LEARNERS
     shown = (
         _rounds_figure(
@@ -713,7 +726,26 @@ class Top(Contextual):
             raise SettingError(
                 "the adversary plays against learners that see every grade: kind perceptron"
             )
+        if experiment["grid"] == CHOOSING:
+            self._check_grid(experiment)
         super().check(study, datasets, experiment)
+
+    def _check_grid(self, experiment: dict) -> None:
+        """Raise a SettingError if reported seeds cannot play what other seeds chose."""
+        seeds, aside = experiment["seeds"], experiment["tuning_seeds"]
+        if experiment["tuning"] != "held-out" or not aside:
+            raise SettingError(
+                f"grid: {CHOOSING} needs tuning: held-out, and tuning_seeds of 1 or more"
+            )
+        if len(batches(seeds, experiment["batch"], aside)) > 1:
+            raise SettingError(
+                f"grid: {CHOOSING} needs all seeds in one job: give their number as seeds, and "
+                f"batch: {total(seeds) + aside} or more"
+            )
+
+    def settings_of_run(self, study, experiment, stream, learner):
+        alone = {"grid": CHOOSING} if experiment["grid"] == CHOOSING else {}
+        return super().settings_of_run(study, experiment, stream, learner) | alone
 
     def _complete(self, settings: dict, experiment: dict) -> top.Settings:
         """The complete settings of a learner that descends on a surrogate."""

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from scant.data import stream as streams
+from scant.declare.families import TUNING
 from scant.declare.own import naming
 from scant.declare.runs import kept_rounds, origin, table_of
 from scant.errors import SettingError
@@ -64,6 +65,9 @@ def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -
 def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
     """Play a learner for each seed in each variant at each of its rates, and write the run file.
 
+    If the job's `grid` is "tuning-seeds", the seeds that choose rates play first, and all others in
+    the variant and at the rate that these chose alone.
+
     job : study, study_seed, experiment, kind, stream, stream_settings, learner, learner_settings
         and the readings of the experiment, see the study's schema; `queries` if they are
         "resampled"; `measures` if the experiment asks for further ones. It becomes the file's
@@ -71,12 +75,41 @@ def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
     target : the file to write
     stream_paths : the stream's file for each seed, or one file for all; none for the adversary
     """
+    entry = job["learner_settings"]
+    cls = class_of(entry["kind"], LEARNERS[job["kind"]])
+    options = list(product(cls.variants(entry), cls.rates(entry, job)))
+    in_turn = _choosing_first(seeds, stream_paths) if "grid" in job else (seeds, stream_paths)
     tables, learner = [], None
-    for seed, stream in opened(seeds, stream_paths):
-        of_seed, learner = _play_seed(job, seed, stream)
+    for seed, stream in opened(*in_turn):
+        if "grid" in job and seed < TUNING and len(options) > 1:
+            options = [_best(options, tables)]
+        of_seed, last = _play_seed(job, seed, stream, options)
         tables += of_seed
+        learner = learner or last
     metadata = {"resolved": asdict(learner.setup), "own_measure": learner.setup.measure}
     write_parquet(pa.concat_tables(tables), target, job | metadata | origin(seeds, stream_paths))
+
+
+def _choosing_first(seeds: list[int], stream_paths) -> tuple[list[int], list]:
+    """The seeds and their streams' files, those that choose rates before the reported ones."""
+    order = sorted(range(len(seeds)), key=lambda number: seeds[number] < TUNING)
+    paths = stream_paths if len(stream_paths) < 2 else [stream_paths[number] for number in order]
+    return [seeds[number] for number in order], paths
+
+
+def _best(options: list[tuple], tables: list[pa.Table]) -> tuple:
+    """The variant and rate that the tables of a study choose for the reported seeds.
+
+    options : (variant, rate) of all plays of a seed
+    tables : the traces of the seeds that choose, one of each option for each seed
+    """
+    from scant.rankers import frames_top, traces  # here, since pandas is slow to start
+
+    played = traces.completed(pa.concat_tables(tables)).to_pandas()
+    played = played.assign(**dict.fromkeys(traces.GROUP, ""))
+    chosen = traces.chosen_rates(traces.finals(played), frames_top.MEASURE, "held-out")
+    settings = played["setting"].unique()
+    return options[list(settings).index(chosen["setting"].iloc[0])]
 
 
 def opened(seeds: list[int], stream_paths) -> Iterator[tuple[int, streams.Stream | None]]:
@@ -124,7 +157,7 @@ def _axes(job: dict, seed: int) -> tuple:
 
 
 def _play_seed(
-    job: dict, seed: int, stream: streams.Stream | None
+    job: dict, seed: int, stream: streams.Stream | None, options: list[tuple]
 ) -> tuple[list[pa.Table], Contextual]:
     """The traces of one seed, one table for each variant and rate, and the learner that played
     last.
@@ -137,8 +170,8 @@ def _play_seed(
         queries = queries_of(job, seed, stream)
         facts = stream.metadata | {"rounds": len(queries)}
     cls = class_of(entry["kind"], LEARNERS[job["kind"]])
-    variants = cls.variants(entry)
-    for variant, rate in product(variants, cls.rates(entry, job)):
+    several = len(cls.variants(entry)) > 1
+    for variant, rate in options:
         noise = generator(*axes, "noise")  # the same for each learner, variant and rate
         try:
             measures = recorded(job.get("measures") or (), facts["largest_grade"])
@@ -162,7 +195,7 @@ def _play_seed(
                 f"scant: {where}: scores are no longer finite, and the play ends", file=sys.stderr
             )
         table = trace(seed, played, learner, rate == "theory", general, measures)
-        if len(variants) > 1:
+        if several:
             [key] = [key for key in variant if variant[key] != entry.get(key)]
             table = table.append_column(
                 top.CHOSEN + key, pa.repeat(float(variant[key]), len(table))

@@ -66,10 +66,10 @@ STREAM = {
         },
         "features": {
             "description": "Reading: query-minmax scales each feature to [0, 1] within its query, "
-            "as-is does nothing. "
+            "query-centred takes its mean over the query from it, as-is does nothing. "
             "By default as-is for sets published normalised and for simulations, query-minmax for "
             "all others.",
-            "enum": ["query-minmax", "as-is"],
+            "enum": ["query-minmax", "query-centred", "as-is"],
         },
         "documents": {
             "description": "Reading: the order of a query's documents, by which ties are broken. "

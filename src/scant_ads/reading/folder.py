@@ -58,44 +58,50 @@ class Folder:
         self.categorical = categorical
         self.units, self.parts, self.inside, self.lists = units, None, {}, ""
         self.files, self.left_out = files.parts(folder)
-        self.counts, self.types, variables, where = [], {}, None, {}
+        self.counts, self.types, kinds, of_first = [], {}, {}, None
         for path in self.files:
-            with files.foreign(path):
-                described = pq.read_metadata(path)
-                self.counts.append(described.num_rows)
-                empty = described.schema.to_arrow_schema().empty_table()
-                parts = nested.unstructured(empty, ignore, self.renamed.values())
-            schema, self.parts = parts.table.schema, self.parts or parts
+            schema = self._schema(path)
             if path == self.files[0] and ELIGIBLE not in self.renamed:
                 self._find_lists(path, schema.names)
             renaming = formats.Renaming(path, self.renamed, frozenset(ignore))
             names, self.inside = renaming.names(schema.names), renaming.inside
-            # columns of one-hot variables may differ, since a part may lack a category
-            of_file = {
-                name.partition("=")[0] for name in names if name and not name.startswith(logs.FULL)
-            }
-            variables = of_file if variables is None else variables
-            if odd := sorted(of_file ^ variables):
+            variables = _variables(names)
+            of_first = variables if of_first is None else of_first
+            if odd := sorted(variables ^ of_first):
                 reason = f"columns that only one of it and {self.files[0]} has: {logs.listing(odd)}"
                 raise DataError(path, reason, advice="Give all parts the same columns")
             for name, field in zip(names, schema, strict=True):
-                if not name:
-                    continue
-                self.types[name] = _common(self.types.get(name, field.type), field.type)
-                kind = arrays.kind_of(field.type) if is_feature(name) else None
-                if kind is None:
-                    continue
-                kind = "text" if name in categorical else kind
-                first, first_path = where.setdefault(name, (kind, path))
-                if first != kind:
-                    reason = f"column {name!r} has {kind}, and {first} in {first_path}"
-                    advice = (
-                        f"Write the same in all parts, or leave it out with --ignore {quote(name)}"
-                    )
-                    raise DataError(path, reason, advice=advice)
+                if name:
+                    self.types[name] = _common(self.types.get(name, field.type), field.type)
+                    self._check_kind(path, name, field.type, kinds)
         self.form, self.rows = f"{len(self.files):,} parquet files{self.lists}", sum(self.counts)
         if self.rows < 2:
             raise DataError(folder, "the log has fewer than two rows, of which nothing can be said")
+
+    def _schema(self, path: Path) -> pa.Schema:
+        """The columns of a part, without structs; its rows are counted."""
+        with files.foreign(path):
+            described = pq.read_metadata(path)
+            empty = described.schema.to_arrow_schema().empty_table()
+            parts = nested.unstructured(empty, self.ignore, self.renamed.values())
+        self.counts.append(described.num_rows)
+        self.parts = self.parts or parts
+        return parts.table.schema
+
+    def _check_kind(self, path: Path, name: str, type: pa.DataType, kinds: dict) -> None:
+        """Raise a DataError if a feature holds another kind of value than in an earlier part.
+
+        kinds : by feature, its kind and the first part that has values of it; is added to
+        """
+        kind = arrays.kind_of(type) if is_feature(name) else None
+        if kind is None:
+            return
+        kind = "text" if name in self.categorical else kind
+        first, first_path = kinds.setdefault(name, (kind, path))
+        if first != kind:
+            reason = f"column {name!r} has {kind}, and {first} in {first_path}"
+            advice = f"Write the same in all parts, or leave it out with --ignore {quote(name)}"
+            raise DataError(path, reason, advice=advice)
 
     def _find_lists(self, path: Path, all_names: list[str]) -> None:
         """Take a column of the first file as that of eligible ads, if it looks like one; see
@@ -345,6 +351,12 @@ def _as_text(column):
     return pa.array(
         [None if value is None else str(value) for value in column.to_pylist()], pa.string()
     )
+
+
+def _variables(names: list[str]) -> set[str]:
+    """The columns of a part, a one-hot variable as one: a part may lack some of its categories."""
+    features = (name for name in names if name and not name.startswith(logs.FULL))
+    return {name.partition("=")[0] for name in features}
 
 
 def _common(first, second):
