@@ -109,9 +109,10 @@ def of_periods(row: Mapping, unit: Unit) -> str:
 
 def because(row: Mapping) -> str:
     """What follows a verdict in the text: its premise, why it is not clear, and what it would
-    take.
+    take. Where there is none, no premise makes one.
     """
-    return (f", {row['premise']}" if "premise" in row else "") + _because(row)
+    has_premise = "premise" in row and row["verdict"] != "none"
+    return (f", {row['premise']}" if has_premise else "") + _because(row)
 
 
 def _because(row: Mapping) -> str:

@@ -148,8 +148,8 @@ def test_where_clicks_depend_on_what_stands_above_weights_of_places_give_no_answ
         assert row["verdict"] == "none" and premise.MATTERS in row["warnings"]
         withheld = [row[key] for key in ("estimate", "low", "lift", "place_1")]
         assert np.isnan(withheld).all() and not found.choice
-        assert "none, if nothing else in a list changes" in found.text()
-        assert "log --propensity-of above" in found.text()
+        assert "none: clicks depend on what stands above. Log" in found.text()
+        assert "say --propensity-of above" in found.text()
     above = rows_of(sa.evaluate("best", read(abandoned(5000, 1, "above"), "above")))["best"]
     assert above["low"] < 0.875 < above["high"] and above["verdict"] == "cannot tell"
 

@@ -3,6 +3,7 @@ came out.
 """
 
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -291,6 +292,12 @@ def test_tables_figures_and_quantities(played):
     assert set(quantities.click_coverage(one, bound="t")["value"]) <= {0.0, 1.0}
     assert "model" not in set(quantities.click_coverage(one)["learner"])
     assert len(quantities.held_out_ndcg(one)) == 6 * 2
+    worse = traces["ndcg@10"].mask(traces["learner"] == "as-is", -1.0)
+    harmless = quantities.no_harm(replace(one, traces=traces.assign(**{"ndcg@10": worse})))
+    harmless = harmless.set_index("learner")["value"]
+    assert (harmless["logging"] == 1).all() and (harmless["as-is"] == 0).all()
+    alone = traces[traces["learner"] == "as-is"]
+    assert quantities.no_harm(replace(one, traces=alone)).empty
     with pytest.raises(SettingError, match="has an estimator"):
         frames.premises(traces[traces["estimate"].isna()], details)
     with pytest.raises(SettingError, match="has a learner"):

@@ -216,6 +216,13 @@ class Rankings(Family):
             range=(0.0, 1.0),
             better="high",
         ),
+        "no_harm": Quantity(
+            "share of logs in which the ranker does no harm",
+            f"{QUANTITIES}:no_harm",
+            options=("visits",),
+            share=True,
+            range=(0.0, 1.0),
+        ),
     }
     engine = "scant.clicklogs.run:run"
     toys = "scant.clicklogs.toys:play"

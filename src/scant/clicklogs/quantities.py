@@ -7,12 +7,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scant.clicklogs import frames
+from scant.clicklogs.learners import Logging
 from scant.errors import check_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from scant.present.traces import Played
+
+HARM = 0.005  # of NDCG@10: less behind the ranker that logs does no harm
 
 
 def click_bias(played: Played, visits: int | None = None) -> pd.DataFrame:
@@ -43,6 +46,16 @@ def held_out_ndcg(played: Played, visits: int | None = None) -> pd.DataFrame:
     """NDCG@10 of the ranker on the queries that are held out."""
     rows = _of_visits(played.traces.dropna(subset="ndcg@10"), visits)
     return rows.assign(value=rows["ndcg@10"])
+
+
+def no_harm(played: Played, visits: int | None = None) -> pd.DataFrame:
+    """Whether the ranker's NDCG@10 on the queries that are held out is at most `HARM` below that
+    of the ranker that logs, which has to be played, too: 1 or 0.
+    """
+    rows, log = held_out_ndcg(played, visits), ["experiment", "stream", "seed"]
+    logging = rows[rows["kind"] == Logging.kind].drop_duplicates(log).set_index(log)["value"]
+    least = rows[log].join(logging, on=log)["value"] - HARM
+    return rows.assign(value=(rows["value"] >= least).astype(float))[least.notna()]
 
 
 def _of_visits(rows: pd.DataFrame, visits: int | None) -> pd.DataFrame:

@@ -129,7 +129,7 @@ def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
     if not summary.showings.in_no_order and summary.rewards.course:
         yield from _lost(summary, design)
     if not summary.showings.in_no_order and not any(tally.late()):
-        yield from _late(tally)
+        yield from _late(tally, design)
     if unit.relative:
         yield from _scales(summary.rewards, tally)
     yield from _cut_off(summary.rewards, tally, unit)
@@ -364,10 +364,10 @@ def _none_of(part, rows, rewarded):
     return np.where(rest >= rewarded, np.exp(np.minimum(logarithm, 0)), 0.0)
 
 
-def _late(tally) -> Iterator[Problem]:
+def _late(tally, design: float) -> Iterator[Problem]:
     """Ads whose last rewards look not joined yet; see `leaks.late`."""
     for ad in logs.ordered({*tally.ads}):
-        for problem in tally.late(ad):
+        for problem in tally.late_of(ad, design):
             yield Problem(LATE, f"ad {ad!r}: {problem.reason}", problem.mend, column=ad)
 
 

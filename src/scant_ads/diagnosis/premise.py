@@ -35,9 +35,10 @@ def problems(log: Visits) -> Iterator[Problem]:
         yield Problem(NOTED, reason, mend)
     if not p < LEVEL:
         return
+    by_chance = f"p = {p:.1g}" if p else "p below 1e-300"
     reason = (
         "clicks on an item depend on what stands above it: at the same place, for visits of the "
-        f"same kind, they differ by how often the items above are clicked elsewhere (p = {p:.1g})"
+        f"same kind, they differ by how often the items above are clicked elsewhere ({by_chance})"
     )
     if log.propensity_of == "place":
         mend = (

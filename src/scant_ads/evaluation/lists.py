@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -31,6 +32,10 @@ class Places:
         self.log, self.premise = log, PREMISES[log.propensity_of]
         self.rows = np.bincount(log.place)
         self.length = len(log) / int(self.rows[0])  # of a list, on average
+
+    @cached_property
+    def order(self) -> Order:
+        return Order.of(self.log.list.astype(np.int64), self.log.place)
 
     def weight(self, key: str) -> np.ndarray:
         """The weights of a policy, by its name in the tally, float64 (rows)."""
@@ -104,9 +109,8 @@ class Places:
         step, possible = weight, place < depth
         if self.log.propensity_of == "above":  # the weight of a single step down, where it is made
             step = self.log.probabilities[:, self.number(key)] / self.log.propensity
-            order = Order.of(self.log.list.astype(np.int64), place)
-            below = order.rows[1:][order.above[1:] > 0]
-            possible[below] &= weight[order.rows[:-1][order.above[1:] > 0]] > 0
+            rows, is_below = self.order.rows, self.order.above[1:] > 0
+            possible[rows[1:][is_below]] &= weight[rows[:-1][is_below]] > 0
         rows, sums, squares = (
             np.bincount(place[possible], step[possible] ** power, depth) for power in range(3)
         )

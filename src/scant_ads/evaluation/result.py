@@ -92,13 +92,13 @@ class Evaluation:
 
     def text(self) -> str:
         """The table, the verdicts and the notes as the command line prints them."""
-        share = text.percent(self.level)
+        share, ads = text.percent(self.level), "items" if self.premise else "ads"
         lines = [
             *self.about,
             "",
             f"{_rates(self.unit)}{self.premise}; each interval with {share} confidence",
             f"{self.unit.events.capitalize()} and rows are what the numbers rest on: those with "
-            "ads that the policy shows, and fewer where weights differ",
+            f"{ads} that the policy shows, and fewer where weights differ",
         ]
         if not self.premise:
             lines.append(

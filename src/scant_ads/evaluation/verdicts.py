@@ -19,7 +19,10 @@ DOUBTS = {
     ),
     LISTS: "several rows are of one visit, see above",
     ABOVE: "propensities are given what stands above, see above",
-    MATTERS: "clicks depend on what stands above; log --propensity-of above",
+    MATTERS: (
+        "clicks depend on what stands above. Log probabilities given that, and say "
+        "--propensity-of above"
+    ),
     LEAK: "a feature seems to come after the click, see above. Leave it out with --ignore",
     COSTLY: "less may be better, see above. Say which by --less, or --no-less",
     OTHER_VISITS: "today's rate is of other visits, see above",

@@ -465,7 +465,7 @@ class Columns:
             self.add("column", reason, "--columns position=COLUMN says which", column="position")
         if any(problem.severity == "error" for problem in self.problems):
             return {}
-        code = column.dictionary_encode().indices.to_numpy().astype(np.int64)
+        code = lists.numbers_of(column)
         place = position.astype(np.int64) - int(position.min() != 0)  # from 0, or from 1
         order = lists.Order.of(code, place)
         if faults := list(lists.faults(place, action, order, actions)):
@@ -479,8 +479,8 @@ class Columns:
                 "action, and the probability of the list"
             )
             self.add("list-reward", reason, mend)
-        means = lists.means_by_place(propensity, place)
         if kind is None:
+            means = lists.means_by_place(propensity, place)
             mend = (
                 "Say --propensity-of above if they are probabilities of an item given the items "
                 "above it, place if of an item at its place, and list if of the whole list. The "

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from scant.bandits import evaluation
 from scant.errors import short
@@ -31,6 +32,15 @@ LIST = "list"  # the role of the column that tells lists apart
 BESIDE = "place:"
 LONGEST = 1000  # rows of a list, at most
 MOSTLY = 20  # lists with a reward, all of whose rows have the same: then it is the list's
+
+
+def numbers_of(column: pa.Array) -> np.ndarray:
+    """The number of each row's list, int (rows), in the order of their first rows."""
+    if pa.types.is_integer(column.type):
+        values = column.to_numpy()
+        if (values[1:] >= values[:-1]).all():  # then nothing has to be hashed
+            return np.cumsum(np.r_[0, values[1:] != values[:-1]])
+    return column.dictionary_encode().indices.to_numpy().astype(np.int64)
 
 
 class Order(NamedTuple):
@@ -46,10 +56,11 @@ class Order(NamedTuple):
     @classmethod
     def of(cls, code: np.ndarray, place: np.ndarray) -> "Order":
         """That of rows by the number of their list, and by their place, int (rows)."""
-        rows = np.arange(len(code))
-        if not ((np.diff(code) > 0) | ((np.diff(code) == 0) & (np.diff(place) > 0))).all():
+        rows, same, down = np.arange(len(code)), code[1:] == code[:-1], place[1:] > place[:-1]
+        if not ((code[1:] > code[:-1]) | (same & down)).all():
             rows = np.lexsort((place, code))
-        starts = np.flatnonzero(np.r_[True, np.diff(code[rows]) != 0])
+            same = np.diff(code[rows]) == 0
+        starts = np.flatnonzero(np.r_[True, ~same])
         lengths = np.diff(starts, append=len(code))
         return cls(rows, np.arange(len(code)) - np.repeat(starts, lengths))
 
@@ -128,8 +139,8 @@ def is_of_the_list(reward: np.ndarray, order: Order) -> bool:
     """Whether all rows of a list have the same reward, in every list that has one, as a reward of
     the whole list has.
     """
-    total = np.bincount(np.cumsum(order.above == 0) - 1, reward[order.rows] > 0)
-    several = np.bincount(np.cumsum(order.above == 0) - 1) > 1
+    number = np.cumsum(order.above == 0) - 1
+    total, several = np.bincount(number, reward[order.rows] > 0), np.bincount(number) > 1
     return bool(
         np.count_nonzero(several & (total > 0)) >= MOSTLY and not order.differs(reward).any()
     )

@@ -223,7 +223,8 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
             continue
         part = log if rows.all() else log.take(rows)
         tally.add(part, piece[rows], {name: weight[rows] for name, weight in weights.items()})
-        tally.add_pairs(part, {name: weights[name][rows] for name in compared}, apart)
+        if log.list is None:  # policies of lists have no least propensity, which pairs need
+            tally.add_pairs(part, {name: weights[name][rows] for name in compared}, apart)
         for name, marks in unknown.items():
             tally.new[name] = tally.new.get(name, 0) + int(np.count_nonzero(marks[rows]))
         for name, (ads, choice) in chosen.items():

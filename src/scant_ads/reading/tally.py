@@ -227,7 +227,9 @@ class Tally:
         alike = weight_of_alike(log)
         terms = {"": reward, Uniform.kind: reward * alike[clicked]}
         if log.together is not None:
-            of_all = {"": np.ones(len(log)), Uniform.kind: alike} | dict(weights)
+            of_all = {"": np.ones(len(log))} | dict(weights)
+            if log.list is None:  # of lists nobody knows what else could stand at a place
+                of_all[Uniform.kind] = alike
             self.users.add(log.together, of_all, log.reward)
         if log.eligible is not None:
             self.cells.setdefault(Uniform.kind, Cells()).add(alike, log.reward)
@@ -392,23 +394,22 @@ class Tally:
         squares = sum(int(sums[2].sum()) for sums in self.ads.values()) / SCALE
         return squares, self.users.design("", self.rows, squares)
 
-    def late(self, ad: str | None = None) -> Iterator[Problem]:
-        """A warning if rewards of the last visits, or of those with an ad, look missing; see
-        `leaks.late`.
+    def late(self) -> Iterator[Problem]:
+        """A warning if rewards of the last visits look missing; see `leaks.late`."""
+        squares, design = self.of_rewards()
+        sums = np.array(self.segments[""], float) / SCALE
+        return leaks.late(self.lengths, sums, squares, CUTS, design)
+
+    def late_of(self, ad: str, design: float) -> Iterator[Problem]:
+        """Likewise of the last visits with an ad.
+
+        design : of all rewards, see `of_rewards`; on an ad's rows the effect is about as large
         """
-        squares, design = self.of_rewards()  # the effect on an ad's rows is about as large
-        if ad is None:
-            return leaks.late(
-                self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design
-            )
         impressions, sums, squares = self.ads[ad]
-        in_pieces = len(impressions) == len(CUTS) and impressions.any()
+        if len(impressions) != len(CUTS) or not impressions.any():
+            return iter(())
         of_ad = sums / SCALE, squares.sum() / SCALE
-        return (
-            leaks.late(impressions, *of_ad, CUTS, design, len(self.ads), leaks.LATE_AD)
-            if in_pieces
-            else iter(())
-        )
+        return leaks.late(impressions, *of_ad, CUTS, design, len(self.ads), leaks.LATE_AD)
 
     def drifts(self) -> list[tuple[str, health.Drift]]:
         """The tests of drift that a log allows: of all its rewards ("", first), and of the rewards
