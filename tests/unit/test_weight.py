@@ -36,8 +36,8 @@ CODE = {
     "verdict": 18_935,
 }
 LINES = {"rules": 534, "claims": 2_883}
-TOKENS = {"tests": 439_467}
-WORDS = {"documents": 31_734}  # README and docs, without the marks of numbers
+TOKENS = {"tests": 439_487}
+WORDS = {"documents": 31_797}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,
