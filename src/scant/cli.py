@@ -43,7 +43,7 @@ def _datasets(arguments) -> None:
     from scant.data import registry
 
     for dataset in registry.load(arguments.registry).values():
-        print(f"{dataset.id:20} {dataset.title}")
+        print(f"{dataset.id:20} {printable(dataset.title)}")
 
 
 def _convert(arguments) -> None:

@@ -37,7 +37,7 @@ CODE = {
 }
 LINES = {"rules": 534, "claims": 2_883}
 TOKENS = {"tests": 439_487}
-WORDS = {"documents": 31_797}  # README and docs, without the marks of numbers
+WORDS = {"documents": 31_835}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,

@@ -249,7 +249,7 @@ def test_a_family(copy):
     heading = "A family of experiments"
     (line,), (cp, commands) = blocks(heading, "python"), blocks(heading, "bash")
     copy.shell(cp)
-    copy.edit("src/scant/declare/families.py", "}\nTUNING", line)
+    copy.edit("src/scant/declare/families.py", "}\nHEADLINE", line)
     printed = copy.shell(commands)
     assert "regret_low" in printed
     results = copy.folder / "results/my-bandits"
