@@ -19,7 +19,7 @@ CODE = {
     "": 17_018,
     "ads": 15_707,
     "bandits": 17_958,
-    "clicklogs": 11_528,
+    "clicklogs": 11_516,
     "data": 20_701,
     "declare": 4_427,
     "finished": 12_445,
@@ -36,7 +36,7 @@ CODE = {
     "verdict": 18_935,
 }
 LINES = {"rules": 534, "claims": 2_883}
-TOKENS = {"tests": 439_487}
+TOKENS = {"tests": 439_488}
 WORDS = {"documents": 31_835}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,

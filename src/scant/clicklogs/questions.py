@@ -41,12 +41,6 @@ RANKINGS = (
                 "comes within 0.01 of one learnt from grades",
                 "stays more than 0.01 behind one learnt from grades",
             ),
-            Answer(
-                "rankings-learn-safe",
-                "A ranker that is deployed only if the log shows that it has more clicks",
-                "is at most 0.005 behind the ranker that logs",
-                "is more than 0.005 behind the ranker that logs",
-            ),
         ),
     ),
 )
