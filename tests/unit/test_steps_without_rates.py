@@ -223,6 +223,14 @@ def test_ways_to_take_steps_are_compared_on_the_same_seeds(both):
     assert slam.loc["DoG", "explored"] == pytest.approx(0.05)
 
 
+def test_where_reported_seeds_played_one_rate_none_is_the_best_of_a_grid(both):
+    rows, details = both
+    played = rows["tuning_seed"] | rows["setting"].isin(["1.0", "none"])
+    frame = frames_steps.compared(rows[played], details)
+    slam = frame[frame["base"] == "SLAM (NDCG@10)"].set_index("steps")
+    assert slam.index.tolist() == [TUNED, "DoG"] and slam["to_best"].isna().all()
+
+
 @pytest.mark.parametrize("name", ["figure-steps", "figure-steps-top"])
 def test_the_figure_says_what_it_shows(name, both, tmp_path):
     making.make(SHOWN[name], tmp_path / name, *both)

@@ -28,7 +28,7 @@ CODE = {
     "kernels": 33_279,
     "page": 16_842,
     "present": 8_801,
-    "rankers": 49_223,
+    "rankers": 49_277,
     "scant_ads": 102_320,
     "starter": 521,
     "study": 15_675,
@@ -36,8 +36,8 @@ CODE = {
     "verdict": 18_935,
 }
 LINES = {"rules": 534, "claims": 2_883}
-TOKENS = {"tests": 439_488}
-WORDS = {"documents": 31_835}  # README and docs, without the marks of numbers
+TOKENS = {"tests": 439_575}
+WORDS = {"documents": 31_841}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,

@@ -49,11 +49,17 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
     single = by_rate[~several & (by_rate["setting"] != "theory")]
     parts.append(single.assign(steps="rate " + single["setting"].astype(str)))
     choices = by_rate[several]
-    for way, tuning in ((TUNED, "held-out"), (BEST, "paper")):
-        chosen = chosen_rates(choices, MEASURE, tuning)
+    # under grid: tuning-seeds the reported seeds play one rate, which is the best of no grid
+    reported = choices["setting"].astype(object).where(~choices["tuning_seed"])
+    on_grid = reported.groupby([choices[key] for key in GROUP]).transform("nunique") > 1
+    for way, tuning, played in (
+        (TUNED, "held-out", choices),
+        (BEST, "paper", choices[on_grid]),
+    ):
+        chosen = chosen_rates(played, MEASURE, tuning)
         chosen = chosen[chosen["tuning"] == tuning]  # not tuned if no seeds are set aside
         parts.append(
-            choices.merge(chosen[[*GROUP, "setting", "edge"]], on=[*GROUP, "setting"]).assign(
+            played.merge(chosen[[*GROUP, "setting", "edge"]], on=[*GROUP, "setting"]).assign(
                 steps=way
             )
         )
