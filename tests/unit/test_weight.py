@@ -28,7 +28,7 @@ CODE = {
     "kernels": 33_279,
     "page": 16_842,
     "present": 8_801,
-    "rankers": 49_277,
+    "rankers": 49_270,
     "scant_ads": 102_320,
     "starter": 521,
     "study": 15_675,
