@@ -17,7 +17,7 @@ from scant.data.registry import groups_beside
 from scant.errors import ScantError
 from scant.files import sha256
 from scant.schema import PACKAGE, of_project, read_yaml
-from scant.study import events, absent_data, plan, settled
+from scant.study import absent_data, plan, settled
 from scant.study import settings as studies
 from scant.study.code import digest as code
 from scant.study.digests import Digests
@@ -61,18 +61,12 @@ DIGESTS = Digests(settled_study)
 if workflow.is_main_process:
     for line in [*absent_data.notices(STUDY, lacking), *studies.unplayed(settled_study.given)]:
         logger.warning(line)
-    if not workflow.output_settings.dryrun:
-        logger.addHandler(events.Events(events.RECORD.format(study=STUDY["study"])))
 
 
 # To hold its limit of 100 jobs a second, Snakemake looks at all ready jobs again a second after each look, and each job
 # that ends adds a look: after a few hundred jobs it does little else. Cores, or the cluster, are limit enough.
 onstart:
     workflow.scheduler.job_rate_limiter = None
-
-
-onerror:
-    print(f"Which jobs failed, and why: scant status results/{STUDY['study']}", file=sys.stderr)
 
 
 pathvars:
