@@ -23,11 +23,11 @@ from scant.errors import ScantError, SettingError, check_name, printable, printa
 GROUPS = {
     "A study of your own": ("init", "datasets", "fetch", "convert", "schema", "compile"),
     "What a study found": ("show", "table", "compare"),
-    "The files of a study": ("verify", "archive", "prune", "reference"),
+    "The files of a study": ("verify", "archive", "reference"),
     "Logs of your own": ("ads",),
     "For the workflow": ("job",),
 }  # of the commands, in the help
-LOOK = ("show", "table", "compare", "verify", "archive", "prune", "reference", "datasets")
+LOOK = ("show", "table", "compare", "verify", "archive", "reference", "datasets")
 # objects after which Python looks for garbage; by default so few that figures take a tenth longer
 NEW = 50_000
 
@@ -100,15 +100,6 @@ def _verify(arguments) -> int:
     verified = verifying.verify(arguments.folder)
     print("\n".join(map(printable, verifying.describe(verified, arguments.folder))))
     return int(bool(verified.changed or verified.gone))
-
-
-def _prune(arguments) -> None:
-    from scant.finished import pruning
-
-    prunable = pruning.prunable(arguments.folder, arguments.drawn)
-    print("\n".join(pruning.describe(prunable, arguments.drawn, arguments.delete)), flush=True)
-    if arguments.delete:
-        pruning.delete(arguments.folder, prunable)
 
 
 def _archive(arguments) -> None:
@@ -218,15 +209,6 @@ def parser() -> argparse.ArgumentParser:
         option("--output", nargs="+", **required, type=Path, help="the files to write"),
     )
     folder = option("folder", type=Path, help="the study's results, results/{study}")
-    about = "List the files of a finished study that its settings do not ask for any more."
-    command(
-        "prune",
-        _prune,
-        about,
-        folder,
-        option("--delete", **flag, help="delete them; else they are only listed"),
-        option("--drawn", **flag, help="also streams and logs, which can be made again"),
-    )
     command(
         "show",
         _show,
