@@ -306,15 +306,14 @@ def _results() -> list[bytes]:
 
 
 def _manifests() -> list[bytes]:
-    names = ("claims.csv", "tables/finals.csv", "report.html", "tables/old.csv")
+    names = ("claims.csv", "tables/finals.csv", "report.html")
     sums = {name: hashlib.sha256(STUDY[f"results/small/{name}"]).hexdigest() for name in names}
     made = {"date": "2026-11-23T05:46:42+00:00", "commit": "ce9418c", "clean": True, "lock": None}
     whole = {"study": "small", "files": {name: sums[name] for name in names[:2]}}
     whole |= {"settings": {"rates": [1, math.inf]}, "claims": {"a": "1"}, "code": {"top": "2"}}
     whole |= {"modules": {"m": "3"}, "versions": {"numpy": "2"}, "data": {"d/test": None}}
-    whole |= {"made": made, "results": {name: sums[name] for name in names[:3]}}
-    whole |= {"earlier": {names[3]: sums[names[3]]}, "workflow": {}}
-    other = whole | {"study": "../other", "earlier": sums | {"../../precious.zip": "0" * 64}}
+    whole |= {"made": made, "results": sums, "workflow": {}}
+    other = whole | {"study": "../other", "results": sums | {"../../precious.zip": "0" * 64}}
     return [
         json.dumps(content).encode()
         for content in (whole, {**whole, "results": {}}, other, [whole])

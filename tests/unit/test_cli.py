@@ -360,8 +360,8 @@ def test_the_console_script_finds_a_learner_of_the_project(tmp_path):
 
 
 def test_a_locale_without_letters_shows_others_in_their_place(tmp_path):
-    command = [sys.executable, "-m", "scant", "status", str(tmp_path / "ü")]
+    command = [sys.executable, "-m", "scant", "verify", str(tmp_path / "ü")]
     environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and done.stderr.isascii()
-    assert "no job of this study has ended" in done.stderr
+    assert "is not there" in done.stderr

@@ -546,22 +546,6 @@ def test_what_made_the_tiny_study(tiny):
     assert "cores" not in made["versions"]["system"]
 
 
-def test_what_the_study_asked_for_earlier_is_listed_while_it_is_there(tiny, tmp_path):
-    config, plan, whole, made = tiny
-    folder = shutil.copytree(whole.parents[1], tmp_path / "project") / "results/tiny"
-    here = "runs/top/linear/former/seed-0.parquet"
-    (folder / here).parent.mkdir(parents=True)
-    (folder / here).write_text("former")
-    listed = dict.fromkeys((here, "tables/former.csv", "tables/finals.csv"), "0" * 64)
-    other = dict.fromkeys(listed, "1" * 64)
-    cases = (({"results": listed, "earlier": other}, {here: "0" * 64}),)
-    cases += (({"earlier": listed}, {here: "0" * 64}), ({"results": listed, "study": "other"}, {}))
-    cases += (({"results": {here: "damaged"}}, {}),)
-    for before, earlier in cases:
-        manifest.save(made | before, folder / manifest.NAME)
-        assert written(config, plan, folder)["earlier"] == earlier
-
-
 def test_the_code_of_the_tiny_study(tiny):
     _, plan, _, made = tiny
     families = {family.kind: family for family in plan.families.values()}
