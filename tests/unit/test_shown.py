@@ -32,14 +32,17 @@ def test_no_two_headings_are_the_same():
     assert len({*headings}) == len(headings)
 
 
-def test_headings_name_no_paper_that_the_study_does_not_judge():
-    named = [
-        name
-        for name, heading in about.headings({"thesis"}).items()
-        if re.search("thesis|paper|AISTATS", heading)
-    ]
-    assert len(named) > 10
-    assert not re.search("thesis|paper|AISTATS", " ".join(about.headings().values()))
+def test_the_figure_of_a_paper_is_named_where_the_study_judges_papers_alone():
+    def captions(*papers):
+        return about.captions(SHOWN, "none", families.shown(), papers)
+
+    place = (
+        r"It repeats (Figures?|Table) [\dB].* of (the thesis|the perceptron paper|AISTATS'1[56])\."
+    )
+    named = {name for name, text in captions("thesis").items() if re.search(place, text)}
+    assert named == {shown.name for shown in SHOWN.values() if shown.repeats} and len(named) > 15
+    own = [*captions().values(), *(shown.heading for shown in SHOWN.values())]
+    assert not re.search("(figure|table) .*(thesis|paper)|AISTATS", " ".join(own), re.IGNORECASE)
 
 
 @every_shown
@@ -47,13 +50,15 @@ def test_captions_are_sentences_and_figures_have_headings(shown):
     assert len(shown.caption) > 40 and shown.caption[0].isupper() and shown.caption.endswith(".")
     assert "\n" not in shown.caption and "  " not in shown.caption and "CSV" not in shown.caption
     assert about.caption(shown).endswith("exactly what is shown.") == bool(shown.draw)
-    assert shown.heading or not shown.draw
-    heading, short = (
-        page.headed(shown.name, {"headings": headings, "captions": {}})["title"]
-        for headings in (about.headings({"thesis"}), about.headings())
-    )
-    assert heading.partition(" (")[0] == short.partition(" (")[0]
-    assert heading[0].isupper() and not heading.endswith(".") and "  " not in heading
+    heading = page.headed(shown.name, {"headings": {shown.name: shown.heading}, "captions": {}})
+    assert heading["title"][0].isupper() and not heading["title"].endswith(".")
+    assert "  " not in heading["title"]
+
+
+@pytest.mark.parametrize("shown", FIGURES.values(), ids=lambda shown: shown.name)
+def test_headings_of_figures_are_questions_that_are_read_at_a_glance(shown):
+    """They have to be true for every study, so that they state no finding."""
+    assert shown.heading.endswith("?") and len(shown.heading.split()) <= 12
 
 
 @every_family

@@ -122,7 +122,7 @@ def _kinds(study: dict, experiment: str) -> list[str]:
 FIGURES = (
     Shown(
         "figure-premises",
-        heading="What each premise on users costs",
+        heading="What does a wrong premise on users cost?",
         caption="The root mean squared error of estimates of a ranker's clicks, as a share of its "
         "true clicks, against the number of visits in the log, both logarithmic. Bars are 95 % t "
         "intervals of the mean square, over seeds. Where an estimator's premise on users holds, "
@@ -134,7 +134,7 @@ FIGURES = (
     ),
     Shown(
         "figure-learning",
-        heading="Rankers learnt from click logs",
+        heading="How well do rankers learnt from click logs rank?",
         caption="NDCG@10, on queries that are held out, of rankers learnt from a click log, by the "
         "number of visits in it; with the ranker that logs, the same learner with all grades, "
         "and one that shows its own lists. Means over seeds, bars are 95 % t intervals.",

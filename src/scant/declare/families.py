@@ -176,7 +176,9 @@ class Shown:
     reads : the input of the function `frame`: "traces" (the traces and the experiments' details),
         "regret" (these and comparators), "times" or "coverage" (as traces), "streams" or "logs"
         (the paths of their files), or "nothing" (at most the study's seed)
-    heading : its title on the page; made from the name if empty
+    heading : its title on the page, of a figure the question that it answers; made from the name
+        if empty
+    repeats : the figure or table of a paper that it repeats, as "Figure 2.2 of the thesis"
     options : further keyword arguments of the function `frame`
     shows : takes (study, experiment, name); whether it shows an experiment
     sources : if it shows logs or experiments on them, the kinds of logs that it shows; empty for
@@ -189,6 +191,7 @@ class Shown:
     draw: str = ""
     reads: str = "traces"
     heading: str = ""
+    repeats: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     shows: Callable[[dict, str, str], bool] = always
     sources: tuple[str, ...] = ()
