@@ -66,7 +66,7 @@ def test_a_study_may_ask_for_the_figures_that_are_shown_on_request(family):
     assert experiment_settings(family)["figures"]["items"]["else"]["enum"] == asked
     study = {"experiments": {"e": {"figures": asked[:1]}}}
     for name in asked:
-        assert SHOWN[name].shows(study, "e", name) == (name in asked[:1])
+        assert SHOWN[name].includes(study, "e") == (name in asked[:1])
 
 
 def test_curves_are_of_measures_that_are_recorded():

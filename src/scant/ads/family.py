@@ -15,7 +15,7 @@ from scant.bandits.campaigns import RULES
 from scant.bandits.learners import KINDS, LAMBDAS, Uniform, learner_of
 from scant.bandits.scorers import UNDERSAMPLED, check
 from scant.declare.declarations import Setting
-from scant.declare.families import Family, Job, Place, Quantity, Shown, asked_for
+from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError
 from scant.study.plan import BANDIT, CAMPAIGN, COVERAGE, OPEN, batches, span, tables_of, untitled
 
@@ -215,7 +215,7 @@ def files(study: Mapping, datasets: Mapping, log: str, part: str, seeds: list[in
 # --- what is shown
 
 
-def _has_coverage(study: dict, experiment: str, name: str) -> bool:
+def _has_coverage(study: dict, experiment: str) -> bool:
     return bool(study["coverage"])
 
 
@@ -235,7 +235,7 @@ def _figure(
         caption=caption,
         frame=f"{FRAMES}:{frame}",
         draw=f"{DRAWINGS}:{frame}",
-        shows=asked_for,
+        asked=True,
         sources=(source,),
     )
 

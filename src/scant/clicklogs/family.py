@@ -9,7 +9,7 @@ from scant.clicklogs.learners import ESTIMATORS, LEARNERS
 from scant.clicklogs.policies import EXPLORATIONS
 from scant.clicklogs.questions import RANKINGS
 from scant.declare.declarations import Setting
-from scant.declare.families import Family, Job, Place, Quantity, Shown, asked_for
+from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError, check_name
 from scant.rankers import clicks
 from scant.rankers.streams import largest_grade
@@ -103,12 +103,12 @@ VISITS = Setting(
 FRAMES, QUANTITIES = "scant.clicklogs.frames", "scant.clicklogs.quantities"
 
 
-def _estimates(study: dict, experiment: str, name: str) -> bool:
+def _estimates(study: dict, experiment: str) -> bool:
     """Whether the experiment has an estimator."""
     return any(kind in ESTIMATORS for kind in _kinds(study, experiment))
 
 
-def _learns(study: dict, experiment: str, name: str) -> bool:
+def _learns(study: dict, experiment: str) -> bool:
     """Whether the experiment has a learner."""
     return any(kind not in ESTIMATORS for kind in _kinds(study, experiment))
 
@@ -130,7 +130,7 @@ FIGURES = (
         "last point, and in how many logs the interval by betting held there.",
         frame=f"{FRAMES}:premises",
         draw="scant.clicklogs.drawings:premises",
-        shows=asked_for,
+        asked=True,
     ),
     Shown(
         "figure-learning",
@@ -140,7 +140,7 @@ FIGURES = (
         "and one that shows its own lists. Means over seeds, bars are 95 % t intervals.",
         frame=f"{FRAMES}:learning",
         draw="scant.clicklogs.drawings:learning",
-        shows=asked_for,
+        asked=True,
     ),
 )
 TABLES = (

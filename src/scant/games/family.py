@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, ClassVar
 
 from scant.declare.declarations import Setting
-from scant.declare.families import Family, Job, Place, Quantity, Shown, asked_for
+from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError
 from scant.games.learners import LEARNERS
 from scant.games.questions import FIXED_ITEMS
@@ -32,9 +32,9 @@ LOSSES = [
 ATLAS = "figure-observability"  # whose experiments have a table, too
 
 
-def _in_the_atlas(study: dict, experiment: str, name: str) -> bool:
+def _in_the_atlas(study: dict, experiment: str) -> bool:
     """Whether the experiment's slopes are shown in the atlas."""
-    return asked_for(study, experiment, ATLAS)
+    return ATLAS in study["experiments"][experiment]["figures"]
 
 
 def _check_game(game: dict, datasets: dict) -> None:
@@ -84,7 +84,7 @@ AVERAGES = {
     "means over seeds, bands 95 % t intervals; dashed learners see all items.",
     "frame": "scant.games.frames:averages",
     "draw": "scant.games.drawings:averages",
-    "shows": asked_for,
+    "asked": True,
 }
 GROWTH = (
     "both logarithmic, with 95 % t intervals over seeds. Beside each line is the slope of the mean "
@@ -133,7 +133,7 @@ FIGURES = (
         caption=f"Regret at the horizon against the horizon, {GROWTH}",
         frame="scant.games.frames:against_horizon",
         draw="scant.games.drawings:against_horizon",
-        shows=asked_for,
+        asked=True,
     ),
     Shown(
         name="figure-games-items",
@@ -141,7 +141,7 @@ FIGURES = (
         caption=f"Regret at the horizon against the number of items, {GROWTH}",
         frame="scant.games.frames:against_items",
         draw="scant.games.drawings:against_items",
-        shows=asked_for,
+        asked=True,
     ),
     Shown(
         name=TIMED,
@@ -151,7 +151,7 @@ FIGURES = (
         frame="scant.games.frames:times",
         draw="scant.games.drawings:times",
         reads="times",
-        shows=asked_for,
+        asked=True,
     ),
     Shown(
         name=ATLAS,
@@ -166,7 +166,7 @@ FIGURES = (
         "interval is below the exponent plus 0.05, or, where the exponent is 1, above 0.9.",
         frame="scant.games.atlas:measured",
         draw="scant.games.drawing_atlas:atlas",
-        shows=asked_for,
+        asked=True,
     ),
 )
 TABLES = (

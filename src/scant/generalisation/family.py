@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from scant.data.registry import find
 from scant.declare.declarations import Setting
-from scant.declare.families import Family, Job, Place, Quantity, Shown, asked_for
+from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError, unknown
 from scant.generalisation.learners import LEARNERS
 from scant.generalisation.questions import GENERALISATION
@@ -232,7 +232,7 @@ def _against(name: str, heading: str, words: str, along: str, measured: str = "e
         frame=f"{FRAMES}:against",
         draw=f"scant.generalisation.drawings:against_{along}",
         options={"along": along, "measured": measured},
-        shows=asked_for,
+        asked=True,
         heading=heading,
     )
 

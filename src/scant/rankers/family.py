@@ -7,7 +7,7 @@ from itertools import product
 
 from scant import measures
 from scant.declare.declarations import Setting
-from scant.declare.families import Family, Job, Quantity, Shown, asked_for
+from scant.declare.families import Family, Job, Quantity, Shown
 from scant.errors import SettingError
 from scant.rankers import click_learners, clicks, learners, steps, top
 from scant.rankers.questions import PERCEPTRON, TOP
@@ -142,7 +142,7 @@ IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "queries", "empty")
 def _with_learner(fits: Callable[[dict], bool]):
     """The condition of `Shown.shows` that an experiment has a learner whose settings fit."""
 
-    def shows(study: dict, experiment: str, name: str) -> bool:
+    def shows(study: dict, experiment: str) -> bool:
         return any(
             fits(study["learners"][learner])
             for learner in study["experiments"][experiment]["learners"]
@@ -347,8 +347,8 @@ class Contextual(Family):
         """
 
         def is_shown(experiment):
-            return plan.families[experiment].place is self.place and shown.shows(
-                plan.study, experiment, shown.name
+            return plan.families[experiment].place is self.place and shown.includes(
+                plan.study, experiment
             )
 
         experiments = [experiment for experiment in plan.stated if is_shown(experiment)]
@@ -418,7 +418,7 @@ def _on(separable: bool, measure: str):
     The adversary counts as neither.
     """
 
-    def shows(study: dict, experiment: str, name: str) -> bool:
+    def shows(study: dict, experiment: str) -> bool:
         streams = study["experiments"][experiment]["streams"]
         generators = {study["streams"][stream].get("generator") for stream in streams} - {ADVERSARY}
         measures = {learner.get("measure") for learner in study["learners"].values()}
@@ -437,6 +437,7 @@ def _curves(
         caption=f"{what} {words} {BANDS} {TUNED}",
         frame="scant.rankers.frames:curves",
         draw=f"scant.rankers.drawings:{draw}",
+        asked=True,
         options={"measure": measure, "separable": separable},
         shows=_on(separable, measure),
         heading=heading,
@@ -525,7 +526,7 @@ def _rounds_figure(name: str, heading: str, repeats: str) -> Shown:
         f"documents alone; dashed learners see every grade. {BANDS} {TUNED}",
         frame="scant.rankers.frames_top:curves",
         draw="scant.rankers.drawings:curves",
-        shows=asked_for,
+        asked=True,
         heading=heading,
         repeats=repeats,
     )
@@ -538,12 +539,12 @@ def _by_use(name: str, heading: str) -> Shown:
         f"of what it sees. Bars are 95 % t intervals over seeds. {TUNED}",
         frame="scant.rankers.frames_seen:by_use",
         draw="scant.rankers.drawings:steps",
-        shows=asked_for,
+        asked=True,
         heading=heading,
     )
 
 
-def _asks_for_regret(study: dict, experiment: str, name: str) -> bool:
+def _asks_for_regret(study: dict, experiment: str) -> bool:
     return study["experiments"][experiment]["regret"]
 
 
@@ -592,7 +593,7 @@ class Top(Contextual):
             f"bands of the reference lines, are 95 % t intervals over seeds. {TUNED}",
             frame="scant.rankers.frames_top:against_k",
             draw="scant.rankers.drawings:against_k",
-            shows=asked_for,
+            asked=True,
             heading="Does seeing more grades raise NDCG@10?",
         ),
         Shown(
@@ -608,7 +609,7 @@ class Top(Contextual):
             frame="scant.rankers.frames_top:regret_curves",
             draw="scant.rankers.drawings:regrets",
             reads="regret",
-            shows=asked_for,
+            asked=True,
             heading="How fast does regret grow when only the top is seen?",
         ),
         Shown(
@@ -619,7 +620,7 @@ class Top(Contextual):
             f"and Random, are 95 % t intervals over seeds. {TUNED}",
             frame="scant.rankers.frames_top:ends",
             draw="scant.rankers.drawings:dots",
-            shows=asked_for,
+            asked=True,
             heading="Which variant of SmoothDCG ranks best?",
         ),
         Shown(
@@ -657,7 +658,7 @@ class Top(Contextual):
             "are. Bars are 95 % t intervals over seeds.",
             frame="scant.rankers.frames_seen:by_feedback",
             draw="scant.rankers.drawings:feedback",
-            shows=asked_for,
+            asked=True,
             heading="How far behind full feedback is a learner that sees few grades?",
         ),
         _by_use("figure-seen-worlds", "Which learner ranks best where feedback may mislead?"),
