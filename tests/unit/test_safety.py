@@ -5,7 +5,6 @@ import json
 from itertools import product
 from pathlib import Path
 
-import fuzz_seeds
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -364,13 +363,15 @@ def test_a_stream_has_features_that_are_finite_and_of_one_number(tmp_path):
 # --- campaigns
 def test_forged_campaigns(tmp_path, monkeypatch):
     path = tmp_path / "campaign.json"
-    [made] = fuzz_seeds.seeds("campaign")
-    path.write_bytes(made)
+    monkeypatch.setattr(campaigns, "POINTS", campaigns.CHUNK)
+    campaigns.save(campaigns.make("hotel", shape="linear", dimensions=3, informative=2), path)
+    held = json.loads(path.read_text())
+    del held[files.SEAL]
+    path.write_text(json.dumps(held))
     with pytest.raises(DataError, match="it has no seal"):
         campaigns.load(path)
     monkeypatch.setattr(files, "check_seal", lambda path: None)
     campaigns.load(path)
-    held = json.loads(made)
     forged = [
         json.dumps(held | changes)
         for changes in (
