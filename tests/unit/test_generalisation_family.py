@@ -3,18 +3,16 @@
 from copy import deepcopy
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from toys import SHOWN
 
 from scant.declare.declarations import called
 from scant.errors import SettingError
 from scant.generalisation import drawings, frames, quantities, run
 from scant.generalisation.family import Generalisation
-from scant.present import making, traces
+from scant.present import traces
 from scant.present.traces import Played
 from scant.study import settings as studies
 from scant.study.plan import Plan, Runs
@@ -114,13 +112,6 @@ def test_bad_input_is_refused_at_planning(path, value, others, words):
         loaded(path, value, others)
 
 
-@pytest.mark.parametrize("others", [{"generator": "cubic"}, {"stream": "mine"}, {"seed": 1}])
-def test_what_is_no_population_breaks_the_schema(others):
-    with pytest.raises(jsonschema.ValidationError):
-        schema = FAMILY.place.schema | {"$defs": {"id": {"type": "string"}}}
-        jsonschema.validate({"generator": "linear"} | others, schema)
-
-
 # --- what is shown
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
@@ -153,14 +144,6 @@ def test_excess_bounds_are_of_the_learners_theorems(played):
     assert frames.excess_bound(row, {"step": "optimistic"})[0] == "(4.8)"
     of_ridge = frames.excess_bound(pd.Series({**row, "kind": "regularised-erm"}), {})
     assert of_ridge == ("Theorem 36", pytest.approx(theory.regularised_excess(16, problem)))
-
-
-@pytest.mark.parametrize("name", ["figure-generalisation-n", "figure-generalisation-gap"])
-def test_figures_are_drawn(played, tmp_path, name):
-    making.make(SHOWN[name], tmp_path / name, *played)
-    frame = pd.read_csv(tmp_path / f"{name}.csv")
-    assert {*frame["queries"]} <= {8, 16, 32} and (frame["n"] == 3).all()
-    assert (tmp_path / f"{name}.svg").stat().st_size > 5000
 
 
 def test_means_in_figures_are_over_seeds(played):

@@ -2,12 +2,10 @@
 
 import math
 import pickle
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -192,12 +190,6 @@ def test_defects_of_query_ids_in_comments(tmp_path, line):
     assert caught.value.line == 2
 
 
-def test_grades_above_30_are_refused_where_the_registry_sets_no_limit(tmp_path):
-    assert read(write(tmp_path, "30 qid:1 1:1"), 1)[1].tolist() == [30]
-    with pytest.raises(DataError, match="grade 31 is above"):
-        read(write(tmp_path, "31 qid:1 1:1"), 1)
-
-
 @pytest.mark.parametrize("block", [64, 1 << 20])
 def test_a_query_in_two_places_is_refused_at_the_second(tmp_path, block):
     lines = [f"0 qid:{query} 1:1" for query in [1] * 20 + [2] * 20 + [1] + [3]]
@@ -225,12 +217,6 @@ def test_blocks_join_to_the_same_rows(tmp_path, block):
     assert grade.tolist() == [i % 3 for i in range(200)]
     assert np.array_equal(features, x)
     assert line.tolist() == [1 + sum(k % 4 + 1 for k in range(i)) for i in range(200)]
-
-
-def test_a_line_longer_than_the_block(tmp_path):
-    row = " ".join(f"{j}:{j}" for j in range(1, 3001))
-    _, _, features, _ = read(write(tmp_path, f"0 qid:1 {row}\n1 qid:1 {row}"), 3000, block=64)
-    assert np.array_equal(features, [range(1, 3001)] * 2)
 
 
 numbers = st.one_of(
@@ -287,29 +273,6 @@ def test_smallest_and_largest_values(tmp_path):
     assert features[0, 0] == largest
     assert features[0].tolist()[1:] == [float(np.float32(1e-45)), 0, 0, 0]
     assert math.copysign(1, features[0, 4]) == -1
-
-
-def test_a_byte_order_mark_is_no_grade(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"\xef\xbb\xbf0 qid:1 1:3.4028235e+38\n")
-    [block] = read_letor(path, 1)
-    assert block.features.tolist() == [[np.finfo(np.float32).max]]
-
-
-@pytest.mark.parametrize(
-    ("line", "settings", "advice"),
-    yaml.safe_load("""
-- ['0.67 qid:q1 1:1', {}, '(fractions: half-up)']
-- ['0.67 qid:q1 1:1', {fractions: half-up},
-   '''qid:q1''. Number the queries, or give the file as CSV']
-- ['5 qid:1 1:1', {max_grade: 4}, '(grades: 30 at most)']
-- ['72 qid:1 1:1', {max_grade: 4}, 'is above the highest grade, 4. Map grades to 0 to 30']
-- ['72 qid:1 1:1', {}, 'is above the highest grade, 30. Map grades to 0 to 30']
-"""),
-)
-def test_advice_ends_what_it_is_for(tmp_path, line, settings, advice):
-    with pytest.raises(DataError, match=re.escape(advice)):
-        list(read_letor(write(tmp_path, f"{line}\n"), 1, **settings))
 
 
 @pytest.mark.parametrize("name", ["rows.txt.query", "rows.txt.group", "rows.query"])

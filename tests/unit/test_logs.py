@@ -52,11 +52,6 @@ def test_a_log_of_several_row_groups_and_chunks_comes_back_in_order(tmp_path):
     same(logs.read(tmp_path / "log.parquet")[0], log)
 
 
-def test_features_are_read_as_one_row_major_matrix(tmp_path):
-    logs.write(log_of(), tmp_path / "log.parquet")
-    assert logs.read(tmp_path / "log.parquet")[0].features.flags.c_contiguous
-
-
 def test_take_keeps_rows_and_ids():
     log = full_log()
     mask = log.action == 2
@@ -100,11 +95,6 @@ def test_what_is_no_log_is_neither_checked_nor_written(log, reason, tmp_path):
     with pytest.raises(DataError, match=reason):
         logs.write(log, tmp_path / "log.parquet")
     assert not list(tmp_path.iterdir())
-
-
-def test_the_ends_of_the_ranges_are_allowed():
-    log = log_of(rows=2, reward=np.array([0.0, 1.0]), propensity=np.array([1e-9, 1.0]))
-    assert logs.check(log, "here") is log
 
 
 def test_reading_refuses_other_files(tmp_path):
@@ -210,9 +200,3 @@ def test_align_refuses_a_variable_of_which_one_log_has_no_category():
         logs.align(log, log.actions, ("c",))
     with pytest.raises(DataError, match="only one of the two logs has: 'd='"):
         logs.align(log, log.actions, (*log.names, "d=1"))
-
-
-def test_align_forgets_actions_that_were_never_shown():
-    log = log_of(offers=3).take(log_of(offers=3).action != 1)
-    moved = logs.align(log, ("c", "a"))
-    assert moved.actions == ("c", "a") and logs.check(moved, "here")

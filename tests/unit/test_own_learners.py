@@ -84,13 +84,6 @@ def test_what_ones_own_learner_may_have(own, settings):
     assert made == {"kind": own} | {key: value for key, value in settings.items() if key != "title"}
 
 
-def test_ones_own_that_declares_nothing_has_what_all_have(own):
-    bare = own.replace("Own", "Bare")
-    load(with_own(kind=bare, rates=[0.1], options={"depth": 0}))
-    with pytest.raises(SettingError, match=r"unknown key 'depth': Known: k, kind, lambdas"):
-        load(with_own(kind=bare, depth=3))
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -4,7 +4,6 @@ import copy
 import json
 import math
 import re
-import string
 from datetime import date
 
 import pytest
@@ -14,10 +13,8 @@ from hypothesis import strategies as st
 from small_studies import put
 
 from scant import schema
-from scant.data import registry
 from scant.errors import SettingError
 from scant.study import settings as studies
-from scant.study import sweeps
 from scant.study.schema import ID_RULE
 
 SMALL = yaml.safe_load("""
@@ -92,31 +89,6 @@ def test_ids_that_are_one_file_on_some_systems(path, value):
     assert "differ in upper and lower case alone" in refused(changed(path, value))
 
 
-def test_results_that_are_one_folder_on_some_systems(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "results/S").mkdir(parents=True)
-    with pytest.raises(SettingError, match="results: 'S' and 's' differ"):
-        studies.check_file(SMALL, "s.yaml", "s.file")
-    studies.check_file(SMALL | {"study": "S"}, "s.yaml", "s.file")
-    assert "is for what studies share" in refused(changed("study", "Data"))
-
-
-def test_files_that_cannot_be(tmp_path):
-    with pytest.raises(SettingError, match="cannot be read"):
-        schema.read_yaml(tmp_path)
-    part = {"file": "x" * 5000}
-    own = {"task": "ranking", "parser": "letor", "features": 1, "parts": {"all": part}}
-    study, datasets = studies.load(changed("datasets", {"o": own}))
-    with pytest.raises(SettingError, match=r"datasets.o.parts.all: 'x.*': File name too long"):
-        studies.check_own_files(study, datasets)
-
-
-def test_ids_of_sweeps_fit_the_name_of_a_file():
-    assert sweeps._name("e" * ID_RULE["maxLength"], {"keep": 0.5}).endswith("+keep-0.5")
-    with pytest.raises(SettingError, match="has 210 characters, 200 at most"):
-        sweeps._name("e" * ID_RULE["maxLength"], {"rates": [0.5] * 26})
-
-
 TWO_KEYS = (("true", "True"), ("1", "1.0"), ("~", "null"), ("2020-01-01", "x"), ("yes", "on"))
 NO_TEXT = "is no text. Put it in quotes"
 DEEP = "".join(f"a{at + 1}: &a{at + 1} [*a{at}]\n" for at in range(600))
@@ -148,10 +120,6 @@ def test_what_yaml_takes_for_something_else(tmp_path, text, reason):
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(SettingError, match=reason):
         schema.read_yaml(tmp_path / "a.yaml")
-
-
-def test_keys_of_several_mappings_may_be_alike():
-    schema.parsed("a: &x {b: 1, c: a}\nb: {<<: *x, b: 2}\nc: [{b: 1}, {b: 1}]\nd: [b, b]\n", "a")
 
 
 @pytest.mark.parametrize(
@@ -207,25 +175,3 @@ def test_words_on_the_command_line_keep_what_was_typed():
     config = copy.deepcopy(given)
     studies.understand(config, given)
     assert config == {"e": {"seeds": "012", "title": "no", "rates": [0.5, True, {"a": [1]}]}}
-
-
-# --- any value anywhere in a study
-
-
-NAMES = st.text(
-    st.characters(codec="utf-8") | st.sampled_from("{}$*?[]'\"\\\n\t~ -#&;|<>%"),
-    min_size=1,
-    max_size=30,
-)
-
-
-@settings(max_examples=200, deadline=None)
-@given(NAMES.filter(lambda name: "\0" not in name))
-def test_names_of_files_are_read_or_refused(name):
-    entry = {"task": "ranking", "parser": "letor", "features": 1, "parts": {"all": {"file": name}}}
-    try:
-        found = registry._dataset("toy", entry, own=True)
-    except SettingError as error:
-        assert "Rename it" in str(error) and ({"{", "}"} & {*name} or not name.isprintable())
-    else:
-        assert found.part("all").file == name and not set(string.whitespace[1:]) & {*name}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scant import files
 from scant.data import conversion, letor, logs, tables
 from scant.data.registry import Dataset, Part
-from scant.errors import DataError, SettingError
+from scant.errors import DataError
 
 RANKING = "2 qid:7 1:0.5 2:-1 #a\r\n0 qid:7 2:3\r\n\r\n0 qid:3\r\n"
 
@@ -238,15 +238,6 @@ def test_own_parquet_is_checked_like_text(tmp_path, change, reason):
     assert not (tmp_path / "table.parquet").exists()
 
 
-@pytest.mark.parametrize("keep", [0, 3, 100, -8, -1])
-def test_truncated_tables_are_refused(tmp_path, keep):
-    path = convert(tmp_path, RANKING, dataset())
-    path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(DataError, match="not a readable parquet file") as caught:
-        list(tables.read_ranking(path))
-    assert str(path) in str(caught.value)
-
-
 def test_other_tables_are_refused(tmp_path):
     foreign = tmp_path / "foreign.parquet"
     pq.write_table(pa.table(COLUMNS), foreign)
@@ -291,10 +282,3 @@ def test_a_last_line_that_may_be_cut_inside_a_field(tmp_path, parser, task, line
             converted(cut)
     # what is declared tells that no line is lacking
     converted(line, rows=2 if task == "ads" else 1)
-
-
-def test_without_the_package_that_reads_logs_one_line_says_so(monkeypatch):
-    """As with the source on Python's path alone: then nothing says which package reads them."""
-    monkeypatch.setattr(tables, "reader", lambda parser: None)
-    with pytest.raises(SettingError, match="scant_ads, which is not installed: pip install"):
-        tables.LOG_READERS["log"]("log.csv", False)
