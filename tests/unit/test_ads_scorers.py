@@ -149,7 +149,6 @@ def trained(kind, log, settings=None, **options):
     ("settings", "reason"),
     [
         ({"regularisation": 0}, "lambda must be a number above 0"),
-        ({"regularisation": np.inf}, "lambda must be"),
         ({"undersample": 0}, "undersample is 0"),
         ({"undersample": 1.5}, "whole number"),
         ({"undersampled": "rankers"}, "unknown undersampled"),

@@ -238,9 +238,7 @@ STREAMS = Path("results/s/streams/sim/0-1")
 FETCH, OUT = ["fetch", "letter", "all", "--output", "out"], {"output": "out"}
 ERRORS = [  # what is done to the study with its stream, a command, and what it says then
     (lambda: shutil.rmtree(STREAMS), RUN, "seed-0.arrow: there is no such stream"),
-    (lambda: cut(STREAMS / "seed-1.arrow"), RUN, "not a whole stream"),
     (None, ["fetch", "leter", *FETCH[2:]], "unknown data set 'leter': did you mean 'letter'"),
-    (None, [*FETCH[:2], "al", *FETCH[3:]], "did you mean 'all'"),
     (None, [*FETCH, "--registry", "none.yaml"], "none.yaml: there is no such file"),
     (None, command("show", "tables_perceptron", **OUT), "seed-0-1.parquet: there is no such run"),
     (None, command("coverage", study="none.json"), "none.json: is no settled study"),

@@ -81,19 +81,9 @@ def names(*entries):
             "scant_ads",
         ),
         (
-            "scant.data.fetch",
-            ("scant.data", "scant.data.lzw", "scant.data.registry", "scant.files"),
-            "scant.kernels",
-        ),
-        (
             "scant.rankers.run",
             ("scant.rankers.play", "scant.kernels.top", "scant.theory.bounds"),
             "scant.games",
-        ),
-        (
-            "scant.games.run",
-            ("scant.games.play", "scant.kernels.games", "scant.theory.game_bounds"),
-            "scant.ads",
         ),
         (
             "scant_ads.reading.formats",
@@ -197,16 +187,12 @@ def edited(package):
     ("old", "new"),
     [
         ("# a comment", ""),
-        ("# a comment", "# another"),
         ('"""What the module is of."""', ""),
         ("What it learns.", "What it has learnt."),
-        ("about : what for", "about : what it is for"),
         ('looks = {"": "red"}', 'looks = {"": "blue", "ap": "red"}'),
         ('    looks = {"": "red"}\n', ""),
         ('caption: str = "Regret"', 'caption: str = "Regret by round"'),
-        ('about="its step"', 'about="the length of its step"'),
         (', about="its step"', ""),
-        ("\n\nclass", "\n\n\n\nclass"),
     ],
 )
 def test_words_looks_and_layout_do_not_count(edited, old, new):
@@ -217,9 +203,6 @@ def test_words_looks_and_layout_do_not_count(edited, old, new):
     ("old", "new"),
     [
         ("default=1", "default=2"),
-        ('kind = "plain"', 'kind = "anew"'),
-        ("Learner(Base)", "Learner"),
-        ("import helper", "import helper as other"),
         ('LOOKS = {"line": "-"}', 'LOOKS = {"line": ":"}'),
         ('LOOKS = {"line": "-"}', 'looks = {"line": "-"}'),  # of a module: an ordinary variable
         ('about = {"about": "rounds"}', 'about = {"about": "items"}'),  # so is one of a function

@@ -438,7 +438,6 @@ HEAD = "id,verdict,estimate,low,high,n\n"
         ("claims.csv", HEAD + 2 * "a,holds,1,,,5\n", "'a' is there twice"),
         ("claims.csv", HEAD + "a,holds,many,,,\n", "line 2: has 'many' for estimate"),
         ("claims.csv", HEAD + "a,holds\n", "line 2: has 2 cells, and not 6 as the head"),
-        ("claims.csv", "", "is no table with a head"),
         ("claims-readings.csv", "claim,verdict\n", "lacks the columns experiment"),
         ("tables/finals.csv", "\udcff\udcfe\n", "is no table with a head"),
         ("manifest.json", '{"study": "small", "files": {}}', "is no whole manifest"),

@@ -375,19 +375,12 @@ OK = b"HTTP/1.1 200 OK\r\n"
 FOUND = b"HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n"
 WRONG_ANSWERS = {
     "nothing": (b"", "RemoteDisconnected"),
-    "long status": (b"HTTP/1.1 200 " + b"a" * 70_000 + b"\r\n\r\n", "LineTooLong"),
     "garbage": (b"a" * 60_000 + b"\r\n", "BadStatusLine: a{20}"),
-    "headers": (OK + b"".join(b"X-%d: 1\r\n" % i for i in range(150)) + b"\r\n", "100 headers"),
     "colours": (b"HTTP/1.1 500 \x1b[31mred\r\n\r\n", r"500 Server Error: \?\[31mred"),
     "a part": (b"HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n\r\nabc", "answers with status 206"),
-    "length in words": (OK + b"Content-Length: abc\r\n\r\nx", "'abc'"),
     "cut short": (OK + b"Content-Length: 10\r\n\r\nx", "IncompleteRead"),
-    "chunks": (OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", "int.. with base 16"),
     "packed unasked": (OK + b"Content-Encoding: br\r\n\r\nx", "the server packs it by 'br'"),
     "to no address": (FOUND % b"https://[::1", "Invalid IPv6"),
-    "to no host": (FOUND % b"http://a..b/", "Failed to parse|label"),
-    "to bytes": (FOUND % b"http://\xff\xfe/", "codec can't decode"),
-    "to nowhere": (FOUND % b"", "answers with status 302"),
     "to itself": (FOUND % b"/", "TooManyRedirects"),
     "to a file": (FOUND % b"file:///etc/passwd", "InvalidSchema"),
 }
@@ -507,24 +500,13 @@ def link(name):
     return info
 
 
-def zip_link(name):
-    info = zipfile.ZipInfo(name)
-    info.external_attr = 0o120777 << 16
-    return info
-
-
 HELD = bytes(range(256)) * 999
 BAD_ARCHIVES = {
     "tar link": (tarred([(link("toy/Fold1/test.txt"), b"")]), "not a regular file"),
-    "zip link": (zipped([(zip_link("toy/Fold1/test.txt"), b"/etc")]), "not a regular file"),
     "other members": (zipped([("toy/other.txt", CONTENT)]), "has no toy/Fold1/test.txt"),
     "cut zip": (zipped([("toy/Fold1/test.txt", CONTENT)])[:100], "neither a zip nor a tar"),
     "page": (b"<html>this page has moved</html>", "it is a web page"),
     "cut tar": (tarred([("toy/Fold1/test.txt", HELD)])[:300], "cut short"),
-    "changed": (
-        zipped([("toy/Fold1/test.txt", HELD)]).replace(b"\xff", b"\0"),
-        "corrupt or cut short",
-    ),
 }
 
 
@@ -564,18 +546,14 @@ def header(name="toy/Fold1/test.txt", **fields) -> bytes:
 
 PAX = member("pax", type=tarfile.XHDTYPE, size=20 << 20)
 HARD_LINK = member(type=tarfile.LNKTYPE, linkname="toy/a")
-DEVICE = member(type=tarfile.CHRTYPE, devmajor=1, devminor=5)
 MANY = [(f"{i}", b"") for i in range(60)]
 TOO_MUCH = {
     "tar bomb": (tarred([("other", bytes(1 << 20)), ("toy/Fold1/test.txt", b"")]), "holds more"),
     "huge size": (header(size=1 << 40), "holds more than 100,000 bytes"),
-    "negative size": (header(size=-1024), "holds more than 100,000 bytes|corrupt"),
     "zip members": (zipped(MANY), "more than 50 members"),
-    "tar members": (tarred(MANY), "more than 50 members"),
     "header": (gzip.compress(PAX.tobuf() + bytes(20 << 20)), "a header of more than 16,777,216"),
     "bzip2 in zip": (zipped_by(zipfile.ZIP_BZIP2), "compression method 12; deflate is read"),
     "hard link": (tarred([(HARD_LINK, b"")]), "not a regular file"),
-    "device": (tarred([(DEVICE, b"")]), "not a regular file"),
 }
 
 

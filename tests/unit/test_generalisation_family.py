@@ -79,29 +79,22 @@ NOISY = ("populations", "noisy", "settings")
 OF_LISTS = (*TOY, "n")
 LISTED = ("populations", "lists", "stream")
 OPTIMISTIC = {"kind": "averaged-ogd", "surrogate": "ranksvm", "step": "optimistic"}
-CUT = [*SMALL, (("populations", "lists", "lists"), "cut")]
 REFUSED = [
     (OF_LISTS, [8, 10], LISTS, r"experiments\.toy: lists: n is 10, and mine has 9 queries"),
     ((*TOY, "d"), [7], SMALL, "lists: d is 7, and mine has 6 features"),
-    ((*TOY, "m"), [43], CUT, "lists: m is 43, and mine has 42 documents in a query at most"),
     (OF_LISTS, [2 * 10**7], [], "20,000,000 queries of 3 documents with 4 features take 1.0 GB"),
     ((*TOY, "reference"), 10**8, [], "noisy: reference x m x d: .* lower reference"),
     (NOISY, {"informative": 5}, [], "noisy: d is 4, and grades depend on 5 features"),
     ((*TOY, "W"), 0, [], "W: 0 is less than or equal to the minimum of 0"),
     ((*TOY, "fresh"), 1, [], "fresh: 1 is less than the minimum of 2"),
     (("learners", "ogd", "surrogate"), "smoothdcg", [], "step is theory's .* not convex"),
-    (("learners", "faster", "surrogate"), "smoothdcg", [], "step is theory's .* a multiple of it"),
-    (("learners", "ridge", "surrogate"), "smoothdcg", [], r"learners\.ridge: lambda is theory's"),
     (("learners", "ogd"), OPTIMISTIC, [], "step: the optimistic step is for smooth surrogates"),
     (("learners", "listnet", "starts"), 3, [], "starts does nothing for the surrogate 'listnet'"),
-    (("learners", "ogd", "starts"), 3, [], "starts does nothing for the kind 'averaged-ogd'"),
     (LISTED, "raw", SMALL, "lists: erm-l1 needs features that are bounded"),
     (LISTED, "mien", SMALL, "lists: unknown stream 'mien': did you mean 'mine'"),
     (LISTED, "drawn", SMALL, "lists: the stream 'drawn' is simulated"),
     (("populations", "lists", "settings"), {"grades": 2}, [], "settings does nothing for a stream"),
-    (("populations", "noisy", "lists"), "cut", [], "lists does nothing for a generator"),
     (("populations", "scores", "settings"), {"grades": 1}, [], r"scores: settings\.grades"),
-    (("populations", "noisy", "stream"), "mine", [], r"populations\.noisy"),
     ((*TOY, "rounds"), 10, [], "rounds does nothing in an experiment of kind 'generalisation'"),
 ]
 

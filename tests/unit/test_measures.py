@@ -116,13 +116,10 @@ def test_only_what_can_be_1_is_so_without_a_relevant_document(name):
     ("name", "message"),
     [
         ("ndgc", "unknown measure 'ndgc': did you mean 'ndcg'"),
-        ("precison@5", "did you mean 'precision@k'"),
         ("NDCG", "Known: ap, dcg, dcg@k, err, err@k, "),
         ("precision", "'precision' needs a cut-off, as in 'precision@5'"),
         ("ap@5", "'ap' has no cut-off, since it is defined for whole lists; got 'ap@5'"),
         ("err@0", "a whole number from 1 to 999999, as in 'err@5'; got 'err@0'"),
-        ("dcg@-1", "whole number from 1"),
-        ("ndcg@1000000", "whole number from 1"),
         (5, "unknown measure '5'"),
     ],
 )

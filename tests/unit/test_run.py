@@ -528,7 +528,6 @@ def test_against_the_adversary(tmp_path):
     [
         ({"learner_settings": {"kind": "slamm"}}, "did you mean 'slam'"),
         ({"learner_settings": {"kind": "listnet", "rates": ["theory"]}}, "theory gives no rate"),
-        ({"learner_settings": {"kind": "no_such_module:Own"}}, "cannot be imported"),
         ({"measures": ["err", "precison@5"]}, "streams.sep: .*did you mean 'precision@k'"),
         (TOP | {"learner_settings": {"kind": "rtop", "surrogate": "listnet"}}, "Lemma 27"),
     ],

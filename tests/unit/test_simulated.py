@@ -185,17 +185,12 @@ def test_what_is_no_queries_and_ranker_is_refused(monkeypatch, returned):
     [
         ((0, [0.5, 1], [[1], [2]]), "my:blocks: a grade of query 1 0.5 is not a whole number"),
         ((0, [2**32 + 1, 1], [[1], [2]]), "4294967297 is above 30"),
-        ((0, [np.nan, 1], [[1], [2]]), "nan is not a whole number"),
         ((0, [-1, 1], [[1], [2]]), "-1 is negative"),
-        ((0, ["1", "0"], [[1], [2]]), "numbers are expected"),
         ((0, [1, 0], [[1e39], [2]]), "of query 1 is not finite in single precision: 1e+39"),
         ((0, [1, 0], [[1j], [2]]), "has the type complex128"),
         ((0, [1, 0], [1, 2]), "features of shape (2,)"),
-        ((0, [1], [[1], [2]]), "grades of shape (1,) and features of shape (2, 1)"),
         ((0, [], np.ones((0, 3))), "features of shape (0, 3)"),
-        ((0, [1, 0], [[1], [2, 3]]), "query 1 is not (id, grades, features)"),
         ((0.5, [1], [[1]]), "the id of query 1 0.5 is not a whole number"),
-        (("a", [1], [[1]]), "the id of query 1 has the type"),
         (7, "query 1 is not (id, grades, features)"),
     ],
 )

@@ -225,7 +225,6 @@ CODE = {"source": ["released-code"], "schedule": ["aistats16"]}
 BAD = {
     "unknown reading": ("text", {"emty": ["skip"]}, "'empty'"),
     "unknown level": ("text", {"empty": ["skipp"]}, "'skip'"),
-    "no levels": ("text", {"empty": []}, "empty"),
     "other kind": ("text", {"mismatch": [10]}, "in an experiment of kind 'perceptron'"),
     "stream reading of ads": ("ads", {"features": ["as-is"]}, "in an experiment of kind 'ads'"),
     "other learners": ("full", {"epsilon": [0.5]}, "epsilon does nothing for the learners"),
@@ -250,9 +249,6 @@ UNHEEDED = {
     "mismatch": ("top", 1, ["full"]),
     "threshold": ("ads", "recall", ["logistic"]),
     # rankers keep their negatives, unless `undersampled` says all
-    "undersample": ("ads", 2, ["ranker"]),
-    "standardise": ("ads", False, ["forest"]),
-    "validation": ("ads", 0.5, ["forest"]),
     "select": ("ads", 0.5, ["uniform"]),
 }
 

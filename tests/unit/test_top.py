@@ -131,10 +131,8 @@ def test_what_the_released_code_makes_of_a_learner():
 REFUSED = {
     "kind": ({"kind": "rtopp"}, {}, "unknown kind of learner 'rtopp': did you mean 'rtop'"),
     "surrogate": ({"surrogate": "listnett"}, {}, "unknown surrogate 'listnett': did you mean"),
-    "no surrogate": ({"surrogate": ""}, {}, "unknown surrogate ''"),
     "ListNet": ({"surrogate": "listnet"}, {}, "listnet cannot be learnt from the top 1"),
     "NDCG": ({"surrogate": "ndcg-squared", "k": 2}, {}, "ndcg-squared cannot be learnt from the"),
-    "k": ({"k": -1}, {}, "k is -1"),
     "no exploration": ({"gamma": 0.0}, {}, "gamma is 0 in round 1, and has to be above 0"),
     "much exploration": ({"gamma": 0.5001}, {}, "gamma is 0.5 in round 1, .* at most 1/2"),
     "no number": ({"gamma": float("nan")}, {}, "gamma is nan in round 1"),
