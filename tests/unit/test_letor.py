@@ -162,6 +162,7 @@ def test_encodings_are_named(tmp_path, content, said):
         ("1 qid:1 a:2", "index 'a' is not a positive whole number"),
         ("1 qid:1 0:2", "index '0' is not in 1..3"),
         ("1 qid:1 4:2", "index '4' is not in 1..3"),
+        ("1 qid:1 2:2 2:3", "index 2 comes after 2"),
         ("1 qid:1 2:2 1:3", "index 1 comes after 2"),
         ("1 qid:1 2:", "value of feature 2 is not a number: ''"),
         ("1 qid:1 2:0x1", "not a number: '0x1'"),
