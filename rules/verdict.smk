@@ -59,7 +59,7 @@ rule report:
         rules.claims.output if CLAIMS else [],
     output:
         page="<results>/report.html",
-        manifest=update(f"<results>/{manifest.NAME}"),  # which keeps what it listed before
+        manifest=f"<results>/{manifest.NAME}",
         settings=f"<results>/{provenance.STUDY}",
     log:
         "<results>/logs/report.log",
@@ -72,7 +72,7 @@ rule report:
         code=code(*REPORT, *selection.modules(CLAIMS)),
         made_by=code(*(name for names in manifest.modules(PLAN, CLAIMS).values() for name in names)),
         texts=digest([sha256(file) for file in ASSETS]),
-        captions=digest([[shown.name, shown.heading, shown.caption] for _, shown in PLAN.shown]),
+        captions=digest([[shown.name, shown.heading, shown.caption, shown.repeats] for _, shown in PLAN.shown]),
         digest=digest(json.dumps([settled_study.given, STUDY, CLAIMS])),
         study_file=os.path.relpath(study_files[-1]) if study_files else "",
     shell:

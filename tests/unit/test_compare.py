@@ -1,6 +1,7 @@
 """Two finished studies side by side: what differs, what is said of it, and references."""
 
 import csv
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -409,6 +410,27 @@ def test_a_reference_is_kept_and_compared_to(make, capsys):
     assert not (kept / "tables/top.csv").exists(), "the one before is gone"
 
 
+def test_a_reference_has_what_figures_show(make):
+    def figures(**texts):
+        paths = {f"figures/{name}.csv": folder / f"figures/{name}.csv" for name in texts}
+        for path, text in zip(paths.values(), texts.values(), strict=True):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        make(results=manifest.checksums(folder, paths))
+        return paths
+
+    folder = make()
+    figures(old="x\n1\n", new="x\n2\n")
+    reading.keep(folder)
+    (new,) = figures(new="x\n3\n").values()
+    kept = {path.name: path for path in (reading.keep(folder) / "figures").iterdir()}
+    assert [*kept] == ["new.csv.gz"], "the old one is gone"
+    assert gzip.decompress(kept["new.csv.gz"].read_bytes()) == new.read_bytes()
+    new.write_text("edited")
+    with pytest.raises(DataError, match=r"new\.csv: has changed since"):
+        reading.keep(folder)
+
+
 def test_what_cannot_be_a_reference(make, capsys):
     folder = make()
     how = f"Make it of a finished study: scant reference {folder}"
@@ -518,22 +540,6 @@ def test_what_made_the_tiny_study(tiny):
     assert not folders & {"results", "logs", "benchmarks"}
     assert made["versions"].keys() == {*manifest.VERSIONS, "system"}
     assert "cores" not in made["versions"]["system"]
-
-
-def test_what_the_study_asked_for_earlier_is_listed_while_it_is_there(tiny, tmp_path):
-    config, plan, whole, made = tiny
-    folder = shutil.copytree(whole.parents[1], tmp_path / "project") / "results/tiny"
-    here = "runs/top/linear/former/seed-0.parquet"
-    (folder / here).parent.mkdir(parents=True)
-    (folder / here).write_text("former")
-    listed = dict.fromkeys((here, "tables/former.csv", "tables/finals.csv"), "0" * 64)
-    other = dict.fromkeys(listed, "1" * 64)
-    cases = (({"results": listed, "earlier": other}, {here: "0" * 64}),)
-    cases += (({"earlier": listed}, {here: "0" * 64}), ({"results": listed, "study": "other"}, {}))
-    cases += (({"results": {here: "damaged"}}, {}),)
-    for before, earlier in cases:
-        manifest.save(made | before, folder / manifest.NAME)
-        assert written(config, plan, folder)["earlier"] == earlier
 
 
 def test_the_code_of_the_tiny_study(tiny):

@@ -1,5 +1,6 @@
 """What `scant show` prints of a finished study, and what its page says besides the results."""
 
+import json
 import re
 from pathlib import Path
 
@@ -251,6 +252,24 @@ def test_the_facts_of_the_default_study(tmp_path):
     other = facts_of(config, tmp_path, "config/studies/real.yaml")["commands"]
     result = sum("--configfile config/studies/real.yaml" in command for command in other.values())
     assert result == 3
+
+
+def test_jobs_are_timed_by_rule_without_lines_that_were_cut_short(tmp_path):
+    jobs = [
+        ("run/a", "run", 2.0, 100.0),
+        ("run/b", "run", 3.0, None),
+        ("claims", "claims", 1.0, 50),
+    ]
+    for name, rule, seconds, memory in jobs:
+        path = tmp_path / f"benchmarks/{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        line = json.dumps({"rule_name": rule, "s": seconds, "max_rss": memory})
+        path.write_text(f"{line}\n{line[:-9]}\n")
+    (tmp_path / "benchmarks/run/.a.jsonl.x.jsonl").write_text(path.read_text())
+    assert about.timings(tmp_path) == [
+        {"rule": "run", "jobs": 2, "seconds": 5.0, "longest": 3.0, "memory": 100},
+        {"rule": "claims", "jobs": 1, "seconds": 1.0, "longest": 1.0, "memory": 50},
+    ]
 
 
 def test_parts_that_a_study_reads_are_its_data_sets(tmp_path):

@@ -2,6 +2,7 @@
 citation, commands.
 """
 
+import json
 import os
 import platform
 import re
@@ -12,8 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from scant.declare import families
-from scant.files import read_rows
-from scant.page import status
+from scant.files import read_rows, visible
 from scant.page.boards import boards
 from scant.schema import of_project, read_yaml
 from scant.study import absent_data, plan
@@ -22,8 +22,6 @@ from scant.study.settings import DEFAULT
 
 CITATION = Path("CITATION.cff")
 OURS = "scant"  # the document of questions that no paper asks
-# at the end of a heading
-OF_A_PAPER = re.compile(r" \((?:thesis|perceptron paper|AISTATS'1[56]), [^)]+\)$")
 CSV = "The CSV file of the same name holds exactly what is shown."
 PACKAGES = (
     "scant", "snakemake", "numpy", "pandas", "scikit-learn", "matplotlib", "pyarrow", "numba",
@@ -54,8 +52,8 @@ def facts(
         "left_out": absent_data.notices(study),
         "sources": sources(stated),
         "links": {name: source["url"] for name, source in sourced.items() if "url" in source},
-        "captions": captions(names, folder, plan.shown),
-        "headings": headings(_documents(stated), plan.shown),
+        "captions": captions(names, folder, plan.shown, _documents(stated)),
+        "headings": {one.name: one.heading for _, one in plan.shown if one.heading},
         "titles": titles(plan),
         "experiments": families.titles(study["experiments"]),
         "compared": {name: compared(claim) for name, claim in stated.items()},
@@ -63,20 +61,28 @@ def facts(
         "shows": {name: target.experiments for name, target in plan.figures.items()},
         "datasets": _datasets(plan),
         "environment": _environment(),
-        "timings": status.by("rule", status.benchmarks(folder)),
+        "timings": timings(folder),
         "authors": authors(),
         "citation": citation(),
         "commands": _commands(plan, folder, study_file),
     }
 
 
-def captions(names, folder, shown_of_study: Iterable) -> dict[str, str]:
+def captions(
+    names, folder, shown_of_study: Iterable, of_papers: Iterable[str] = ()
+) -> dict[str, str]:
     """The captions of the figures and tables of these names, in the order of the families.
 
     folder : the study's results; the caption of a figure also says what its CSV file there has
     shown_of_study : see `scant.study.plan.Plan.shown`
+    of_papers : the documents of the project whose statements the study judges; without any,
+        captions name no figure of a paper, which the study does not repeat
     """
-    texts = {shown.name: caption(shown) for _, shown in shown_of_study if shown.name in names}
+    texts = {
+        shown.name: caption(shown, bool(of_papers))
+        for _, shown in shown_of_study
+        if shown.name in names
+    }
     for name in texts:
         texts[name] += f" {shown_in(Path(folder, 'figures', f'{name}.csv'))}".rstrip()
     return texts
@@ -129,25 +135,10 @@ def _spread(values) -> str:
     return ", ".join(values) if len(values) <= 3 else f"{len(values)} different ones"
 
 
-def caption(shown: families.Shown) -> str:
-    """The caption of a figure or table."""
-    return f"{shown.caption} {CSV}" if shown.draw else shown.caption
-
-
-def headings(
-    of_papers: Iterable[str] = (), shown_of_study: Iterable | None = None
-) -> dict[str, str]:
-    """The headings of figures and tables on the page, for those that declare one.
-
-    of_papers : the documents of the project whose statements the study judges; without any,
-        headings do not name the figure of a paper, which the study does not repeat
-    shown_of_study : see `scant.study.plan.Plan.shown`; by default those that families declare
-    """
-    shown = (shown for _, shown in shown_of_study or families.shown())
-    declared = {one.name: one.heading for one in shown if one.heading}
-    if of_papers:
-        return declared
-    return {name: OF_A_PAPER.sub("", heading) for name, heading in declared.items()}
+def caption(shown: families.Shown, repeats: bool = False) -> str:
+    """The caption of a figure or table; where the study `repeats` papers, with the place there."""
+    source = f"It repeats {shown.repeats}." if repeats and shown.repeats else ""
+    return " ".join(filter(None, (shown.caption, source, CSV if shown.draw else "")))
 
 
 def titles(plan: Plan) -> dict[str, dict[str, str]]:
@@ -218,6 +209,35 @@ def sources(stated: dict) -> list[dict[str, str]]:
 def _documents(stated: dict) -> set[str]:
     """The project's documents whose statements are among the claims."""
     return {claim["source"].get("document", OURS) for claim in stated.values()} - {OURS}
+
+
+def timings(folder) -> list[dict]:
+    """The time and memory of a study's finished jobs by rule, from Snakemake's extended benchmarks.
+
+    A line that is not what Snakemake writes, such as one that was cut short, is left out: it tells
+    of times alone.
+
+    Returns
+    -------
+    rows : in descending order of seconds, with `rule`, `jobs` (how many), `seconds` (in all),
+        `longest` (seconds of the longest job) and `memory` (the largest, MB)
+    """
+    jobs = {}
+    for path in visible(Path(folder, "benchmarks"), "**/*.jsonl"):
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                job = json.loads(line)
+                seconds, memory = float(job["s"]), job.get("max_rss")  # unknown if it was short
+                memory = float(memory) if isinstance(memory, int | float) else 0.0
+                jobs.setdefault(job["rule_name"], []).append((seconds, memory))
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                continue
+    rows = []
+    for rule, of_rule in jobs.items():
+        seconds, memory = zip(*of_rule, strict=True)
+        row = {"rule": rule, "jobs": len(of_rule), "seconds": round(sum(seconds), 2)}
+        rows.append(row | {"longest": round(max(seconds), 2), "memory": round(max(memory))})
+    return sorted(rows, key=lambda row: (-row["seconds"], row["rule"]))
 
 
 def authors() -> str:
