@@ -34,7 +34,6 @@ Tables of what the package declares are written anew, too: see tests/declared.py
 
 import argparse
 import itertools
-import json
 import re
 import shlex
 import shutil
