@@ -215,7 +215,7 @@ def drawn_anew(name: str, folder: Path) -> Path:
     stem = folder / Path(name).name
     shown = drawn.frame(name)
     figures.save(drawn.draw(shown, stem.name), shown, stem)
-    return stem.with_suffix(".png")
+    return folder / f"{stem.name}.png"
 
 
 def same_image(one: Path, other: Path) -> bool:
