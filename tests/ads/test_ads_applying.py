@@ -16,6 +16,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import OneHotEncoder
 from test_ads_api import LEARNT, QUICK, SUITED, frame
+from test_ads_parts import write_without_a_page
 
 import scant_ads as sa
 from scant import files
@@ -264,6 +265,14 @@ def test_visits_that_cannot_be_used_leave_no_file(policies, tmp_path, change, me
     assert ads(f"apply {files}") == 1
     assert message in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
+
+
+def test_visits_that_a_damaged_page_lacks_are_noticed(policies, tmp_path):
+    path = tmp_path / "new.parquet"
+    write_without_a_page(pa.table({"age": [30.0, 40.0], "kind": ["red", "blue"]}), path)
+    with pytest.raises(DataError, match="0 rows, where its metadata say 2"):
+        applying.apply(policies["logistic"][0], path, tmp_path / "shown.csv")
+    assert [*tmp_path.iterdir()] == [path]
 
 
 def test_no_visit_is_lost_in_a_text_whose_quotation_mark_is_left_open(policies, tmp_path):

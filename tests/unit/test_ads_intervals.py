@@ -30,6 +30,18 @@ def skewed(n, seed=0, values=(0.0, 0.25, 4.0), chance=(0.8, 0.15, 0.05)):
     return np.random.default_rng(seed).choice(values, n, p=chance)
 
 
+@given(st.integers(1, 3000), st.integers(0, 2**32 - 1))
+def test_terms_are_counted_in_each_stage(rows, seed):
+    x = skewed(rows, seed)
+    terms = counted(x, 4.0)
+    ends = stage_ends(rows)
+    assert ends[-1] == rows and np.all(np.diff(ends) > 0) and ends[0] <= 128
+    assert terms.count.sum(axis=1).tolist() == np.diff(ends, prepend=0).tolist()
+    for start, end, count in zip(np.r_[0, ends], ends, terms.count, strict=False):
+        for value, often in zip(terms.value, count, strict=True):
+            assert often == np.count_nonzero(x[start:end] == value)
+
+
 # --- counting
 
 

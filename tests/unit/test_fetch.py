@@ -475,6 +475,12 @@ def test_what_is_packed_on_its_way_is_unpacked_once(web, encoding, suffix):
     assert fetch(dataset(url=url), "test", "out.txt")["sha256"] == SHA256
 
 
+def test_what_is_packed_on_its_way_and_cut_short_is_refused(web):
+    web[0]["https://a/b"] = 200, {"Content-Encoding": "gzip"}, gzip.compress(CONTENT)[:-9]
+    with pytest.raises(DataError, match="corrupt or cut short"):
+        fetch(dataset(url="https://a/b", sha256=None), "test", "out.txt")
+
+
 @pytest.mark.parametrize(
     "start", ["<!DOCTYPE html>", "\ufeff\n <HTML lang=de>", "<?xml version='1.0'?><Error>"]
 )

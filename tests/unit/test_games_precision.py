@@ -53,6 +53,20 @@ def probabilities(m, n):
 
 
 @pytest.mark.parametrize(("m", "n", "k"), SHAPES)
+def test_items_are_chosen_and_seen_as_often_as_it_takes_them_to_be(m, n, k):
+    x = probabilities(m, n)
+    learner, chosen, seen, number = made(m, n, k), np.zeros(m), np.zeros(m), 0
+    for _, ranking in sets_of(m, n, k, x):
+        assert sorted(ranking) == list(range(m))
+        chosen[ranking[:n]] += 1
+        seen[ranking[:k]] += 1
+        number += 1
+    np.testing.assert_allclose(chosen / number, x, atol=1e-9)
+    learner.x = x
+    np.testing.assert_allclose(seen / number, learner.seen(), atol=1e-9)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), SHAPES)
 def test_estimates_are_unbiased(m, n, k):
     x, values = probabilities(m, n), (np.arange(m) % 3 == 0).astype(float)
     mean, number = np.zeros(m), 0

@@ -96,6 +96,14 @@ def test_whatever_is_downloaded_comes_by_https_and_is_checked():
                 assert part.sha256 or part.git_blob or archive.sha256, f"{dataset.id}/{part.id}"
 
 
+@pytest.mark.parametrize("package", ["../a/b", "sklearn/../../b", "sklearn", "a.b/c", "/a"])
+def test_a_packages_file_is_inside_the_package(package):
+    part = {"file": "a.csv", "package": package}
+    own = {"toy": {"task": "ranking", "parser": "letor", "features": 1, "parts": {"all": part}}}
+    with pytest.raises(SettingError, match=r"package|leads out"):
+        registry.load(ROOT / "config/datasets.yaml", own, SCHEMA)
+
+
 # --- settings
 def bomb(item: bytes) -> bytes:
     """Ten levels of ten aliases each: ten to the tenth items once they are written out."""
