@@ -250,12 +250,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         ),
         option("--rows", type=int, required=True, help="how many visits"),
         option("--seed", type=int, default=0, help="the seed of the visits (default 0)"),
-        option("--settings", type=_json, default={}, help="settings of the campaign, as JSON"),
-        option(
-            "--parts",
-            type=int,
-            help="write a folder of so many parquet files instead, one after the other",
-        ),
         option(
             "--output",
             type=Path,
@@ -409,17 +403,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def simulate(arguments) -> None:
     from scant_ads import simulated
 
-    draw = (
-        arguments.campaign,
-        arguments.settings,
-        arguments.policy,
-        arguments.rows,
-        arguments.seed,
-    )
-    if arguments.parts is None:
-        simulated.simulate(*draw, arguments.output)
-    else:
-        simulated.simulate_parts(*draw, arguments.parts, arguments.output)
+    given = arguments.campaign, arguments.policy, arguments.rows, arguments.seed
+    simulated.simulate(*given, arguments.output)
 
 
 def check(arguments) -> int:
@@ -773,12 +758,3 @@ def _csv_or_json(text: str) -> Path:
     if not text.lower().endswith((".csv", ".json")):
         raise argparse.ArgumentTypeError(f"{text!r} ends neither in .csv nor in .json")
     return Path(text)
-
-
-def _json(text: str):
-    from scant_ads.reading.nested import parsed
-
-    try:
-        return parsed(text)
-    except (ValueError, RecursionError) as error:
-        raise argparse.ArgumentTypeError(f"not JSON: {error}") from None

@@ -194,12 +194,6 @@ SIMULATE = "simulate hotel --policy uniform --rows 9 --output new.csv"
         (f"{TO_FIT} --policy forest --validation nan", "validation share is nan"),
         (f"{EVALUATE} --seed -1", "seed is -1"),
         (f"{SIMULATE} --seed -1", "seed is -1"),
-        (f"{SIMULATE} --settings []", "are no object of JSON"),
-        (SIMULATE + ' --settings {"dimensions":1000000000}', "must be from 3 to 10,000"),
-        (SIMULATE + ' --settings {"dimensions":1e3}', "dimensions is 1000.0; it must be a whole"),
-        (SIMULATE + ' --settings {"strength":"a"}', "strength is 'a'; it must be a finite number"),
-        (SIMULATE + ' --settings {"share":Infinity}', "share is inf; it must be a finite number"),
-        (SIMULATE + ' --settings {"world":-1}', "world is -1; it must be 0 or more"),
         *(
             (f"{LOGISTIC} {log} --least-propensity={least}", "at most 1, here from 1e-100")
             for log in ("test.parquet", "log")

@@ -48,7 +48,7 @@ def main() -> None:
     for module in pkgutil.iter_modules(scant.kernels.__path__, "scant.kernels."):
         importlib.import_module(module.name)  # Numba cannot compile what is instrumented
     with atheris.instrument_imports(
-        include=["scant", "scant_ads", "fuzz_targets", "fuzz_seeds", "tarfile", "zipfile"]
+        include=["scant", "scant_ads", "fuzz_targets", "fuzz_seeds", "zipfile"]
     ):
         import fuzz_seeds
         import fuzz_targets
