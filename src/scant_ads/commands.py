@@ -202,9 +202,6 @@ def add(parser: argparse.ArgumentParser) -> None:
             help="regularisation, the best of which is chosen on a part of the training log",
         ),
         option(
-            "--validation", type=float, default=0.2, help="the share of that part (default 0.2)"
-        ),
-        option(
             "--steps",
             type=int,
             help="steps of gradient descent for each ad (default 20 for each of its rows, from "
@@ -212,28 +209,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         ),
         option("--trees", type=int, default=40, help="trees of a forest (default 40)"),
         option(
-            "--tree-rows",
-            type=int,
-            default=1 << 14,
-            help="rows that each tree learns from, drawn at random (default 16384)",
-        ),
-        option("--leaf", type=int, default=20, help="least rows of a leaf of a tree (default 20)"),
-        option(
             "--undersample",
             type=int,
             help="misses kept for each click, by classifiers (default all)",
-        ),
-        option(
-            "--threshold",
-            choices=("f1", "precision", "recall"),
-            default="f1",
-            help="what a ranker's thresholds maximise (default f1)",
-        ),
-        option(
-            "--select",
-            type=float,
-            default=1.0,
-            help="share of features kept, by information gain (default 1)",
         ),
         option("--seed", type=int, default=0, help="the seed of learning (default 0)"),
     )

@@ -188,10 +188,8 @@ SIMULATE = "simulate hotel --policy uniform --rows 9 --output new.csv"
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (f"{EVALUATE} --select nan", "share of features is nan"),
         (f"{LOGISTIC} log --level nan", "level is nan; a confidence is from 0.5"),
         (f"{LOGISTIC} log --level 5", "level is 5.0; a confidence is from 0.5"),
-        (f"{TO_FIT} --policy forest --validation nan", "validation share is nan"),
         (f"{EVALUATE} --seed -1", "seed is -1"),
         (f"{SIMULATE} --seed -1", "seed is -1"),
         *(

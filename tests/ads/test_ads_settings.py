@@ -57,6 +57,8 @@ def test_settings_of_an_evaluation(asked, message):
         ({"lambdas": 0.1}, "lambdas are 0.1; they are a list"),
         ({"validation": "x"}, "validation is 'x'; it is a number"),
         ({"select": "x"}, "select is 'x'"),
+        ({"select": float("nan")}, "share of features is nan"),
+        ({"validation": float("nan")}, "validation share is nan"),
         ({"steps": 1.5}, "steps is 1.5; it is a whole number, or None"),
         ({"standardise": "no"}, "it is true or false"),
         ({"threshold": "f2"}, "unknown threshold 'f2'"),
