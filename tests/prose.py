@@ -23,14 +23,13 @@ in a comment right after it, or at the end of a line for the whole line:
     0.05<!-- set -->      a setting or a margin, or what somebody else wrote down
     0.0024<!-- exact -->  what is computed without a run
 
-An image is docs/images/STUDY/FIGURE.png. docs/images/figures.csv has the checksum of what each
-shows, the figure's CSV file, which has to be the one in the manifest of the study's reference.
+An image is docs/images/STUDY/FIGURE.png: what today's code draws from what the study's reference
+holds of the figure.
 
 Tables of what the package declares are written anew, too: see tests/declared.py.
 
     python tests/prose.py           # says which numbers and images are not those of the references
-    python tests/prose.py --write   # puts those of the references in their place; and images of
-                                    # studies that are here
+    python tests/prose.py --write   # puts those of the references in their place
 """
 
 import argparse
@@ -40,12 +39,17 @@ import re
 import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import declared
+import drawn
+import numpy as np
+from PIL import Image
 
+from scant.present import figures
 from scant.verdict.words import VERDICTS
 
 ROOT = Path(__file__).parents[1]
@@ -97,7 +101,7 @@ class Unresolved(Exception):
 
 FENCED = re.compile(r"(?s:^```.*?^```)", re.MULTILINE)
 IMAGE = re.compile(r"!\[[^\]]*\]\((?:docs/)?images/(?P<name>[\w-]+/[\w.-]+)\.png\)")
-LISTED = "docs/images/figures.csv"
+ALIKE = 1e-3  # of the pixels: processors round otherwise where lines are drawn soft
 
 
 def documents() -> list[Path]:
@@ -200,37 +204,33 @@ def _printed(value: str | int | float, like: str, percent: bool) -> str:
     return f"{value:{sign}{thousands}.{decimals}f}"
 
 
-def images() -> dict[str, tuple[str, str]]:
-    """For each image in the documents, STUDY/FIGURE: the checksums that it has and should have."""
-    from scant.files import read_rows
-
-    path = ROOT / LISTED
-    shown = {row["image"]: row["shows"] for row in read_rows(path)[1]} if path.is_file() else {}
-    named = sorted(
-        {match["name"] for path in documents() for match in IMAGE.finditer(path.read_text("utf-8"))}
-    )
-    return {name: (shown.get(name, ""), _drawn(*name.split("/"))) for name in named}
+def images() -> dict[str, Path]:
+    """The image STUDY/FIGURE of each that the documents show."""
+    texts = (path.read_text("utf-8") for path in documents())
+    named = sorted({match["name"] for text in texts for match in IMAGE.finditer(text)})
+    return {name: ROOT / "docs/images" / f"{name}.png" for name in named}
 
 
-def _drawn(study: str, figure: str) -> str:
-    """The checksum of what a figure shows in a study's reference; "" if there is no such figure."""
-    path = ROOT / "results/reference" / study / "manifest.json"
-    made = json.loads(path.read_text("utf-8")) if path.is_file() else {}
-    return made.get("figures", {}).get(f"figures/{figure}.csv", "")
+def drawn_anew(name: str, folder: Path) -> Path:
+    """Draw a figure, STUDY/FIGURE, from its study's reference to a PNG file in a folder."""
+    stem = folder / Path(name).name
+    shown = drawn.frame(name)
+    figures.save(drawn.draw(shown, stem.name), shown, stem)
+    return stem.with_suffix(".png")
 
 
-def _put(name: str, expected: str) -> bool:
-    """Put an image in its place if its study is here and shows what its reference does."""
-    from scant.files import sha256
-
-    study, figure = name.split("/")
-    drawn = ROOT / "results" / study / "figures" / f"{figure}.csv"
-    if not drawn.is_file() or sha256(drawn) != expected:
+def same_image(one: Path, other: Path) -> bool:
+    """Whether two images of figures show the same data alike."""
+    (data, first), (others, second) = map(_content, (one, other))
+    if data != others or first.shape != second.shape:
         return False
-    target = ROOT / "docs/images" / f"{name}.png"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(drawn.with_suffix(".png"), target)
-    return True
+    return np.mean(np.abs(first - second).max(axis=-1) > 25) < ALIKE
+
+
+def _content(path: Path) -> tuple[str, np.ndarray]:
+    """What an image says that it shows, and its pixels."""
+    with Image.open(path) as image:
+        return image.info["Description"].partition(", code")[0], np.asarray(image, dtype=int)
 
 
 def main() -> int:
@@ -262,16 +262,16 @@ def main() -> int:
                 f"{path.name}:{line}: {number} is bare: a mark has to fill it in, or say that it "
                 "is no result"
             )
-    drawn = images()
-    for name, (shown, expected) in drawn.items():
-        if expected and shown != expected:
-            put = write and _put(name, expected)
-            wrong += not put
-            print(f"{name}: another figure than the reference's" + (", put right" if put else ""))
-            drawn[name] = (expected if put else shown, expected)
-    if write:
-        lines = ["image,shows", *(f"{name},{shown}" for name, (shown, _) in drawn.items() if shown)]
-        (ROOT / LISTED).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, image in images().items():
+            anew = drawn_anew(name, Path(folder))
+            if image.is_file() and same_image(image, anew):
+                continue
+            wrong += not write
+            print(f"{name}: the image is not what is drawn today" + (", put right" * write))
+            if write:
+                image.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(anew, image)
     return int(wrong > 0)
 
 

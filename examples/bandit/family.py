@@ -9,7 +9,7 @@ from typing import ClassVar
 from scant.bandit.learners import LEARNERS
 
 from scant.declare.declarations import Setting
-from scant.declare.families import Family, Job, Place, Quantity, Shown, asked_for
+from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError
 from scant.study.plan import batches, span, untitled
 
@@ -60,7 +60,7 @@ class Bandit(Family):
             caption="Regret by round. Lines are means over seeds, bands 95 % t intervals.",
             frame="scant.bandit.frames:regret_by_round",
             draw="scant.bandit.drawings:curves",
-            shows=asked_for,
+            asked=True,
             heading="Regret of bandits by round",
         ),
         Shown(

@@ -609,7 +609,7 @@ MUTATIONS = [
     ("scant/study/paths.py", "unit/test_named.py::test_a_stream_of_another_seed_name_or_setting[changes0]",
      "if digest(made_with) != digest(wanted)", "if digest(made_with) == digest(wanted)"),
     ("scant/study/schema.py", "unit/test_shown.py::test_a_study_may_ask_for_the_figures_that_are_shown_on_request[perceptron]",
-     "shown.shows is asked_for", "shown.shows is not asked_for"),
+     "shown.draw and shown.asked", "shown.draw and not shown.asked"),
     ("scant/study/settings.py", "unit/test_study.py::test_a_second_study_file_with_the_id_of_another_is_refused",
      "if first == file:", "if first != file:"),
     ("scant/study/settled.py", "unit/test_settled.py::test_a_study_of_which_a_byte_was_changed_is_refused",

@@ -319,7 +319,7 @@ def judges(config) -> list[str]:
     return list(dict.fromkeys(job.path.split("/")[2] for job in planned(config).comparators["top"]))
 
 
-def test_only_figures_with_something_to_show_are_asked_for():
+def test_of_the_figures_asked_for_only_those_with_something_to_show_are_planned():
     def asked(*generators):
         streams = {
             f"s{i}": {"generator": one} if one else {"dataset": "ohsumed"}
@@ -328,6 +328,7 @@ def test_only_figures_with_something_to_show_are_asked_for():
         for stream in streams.values():
             stream |= {"settings": {"ratio": 9}} if stream.get("generator") == "adversary" else {}
         experiment = {"streams": list(streams), "learners": ["slam"]}
+        experiment["figures"] = ["figure-2.1", "figure-2.2"]
         figures = planned(small(streams=streams, experiments={"all": experiment})).figures
         return [name for name in figures if name.startswith("figure-2.")]
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from itertools import combinations, product
 
+import drawn
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -223,6 +224,25 @@ def spread(shown: pd.DataFrame, streams: int) -> pd.DataFrame:
         ],
         ignore_index=True,
     )
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", drawn.kept())
+def test_figures_of_shipped_studies_can_be_printed(name):
+    figure = drawn.draw(drawn.frame(name), name.split("/")[1])
+    assert faults(figure) == []
+    assert figure.get_figwidth() <= 7.2
+
+
+def test_a_text_over_another_or_beyond_the_figure_is_found():
+    figure = drawing.curves(rounds())
+    assert faults(figure) == []
+    axis = figure.axes[0]
+    axis.yaxis.label.set_x(axis.title.get_window_extent().x0)
+    axis.set_title("A title of many more words than its panel has room for " * 4, loc="left")
+    found = " ".join(faults(figure))
+    assert "cut off: A title of many" in found and "overlap: A title of many" in found
 
 
 BY_NAME = {"argnames": "draw", "ids": lambda draw: getattr(draw, "__name__", "against")}

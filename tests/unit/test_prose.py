@@ -1,12 +1,18 @@
 """Numbers and verdicts in README and docs are those of the studies' references."""
 
+import hashlib
+import json
 import re
 
 import declared
+import drawn
+import matplotlib.pyplot as plt
+import pandas as pd
 import prose
 import pytest
 
 from scant.files import read_rows
+from scant.present import figures
 from scant.study import settings as studies
 from scant.verdict.words import UNTESTABLE
 
@@ -28,19 +34,36 @@ def test_no_result_stands_without_a_mark(path):
     assert list(prose.bare(path)) == [], "see tests/prose.py"
 
 
-def test_images_show_what_the_references_do():
-    # references of earlier versions know none
-    known = {name: pair for name, pair in prose.images().items() if pair[1]}
-    wrong = [name for name, (shown, expected) in known.items() if shown != expected]
-    assert known and not wrong, (
-        "play these studies, and python tests/prose.py --write puts their images right"
+@pytest.mark.parametrize("name", prose.images())
+def test_images_are_what_is_drawn_today(name, tmp_path):
+    image = prose.images()[name]
+    assert prose.same_image(image, prose.drawn_anew(name, tmp_path)), (
+        "python tests/prose.py --write puts them right"
     )
-    missing = [
-        name
-        for name in prose.images()
-        if not (prose.ROOT / "docs/images" / f"{name}.png").is_file()
-    ]
-    assert not missing
+
+
+def test_images_that_differ_are_told_apart(tmp_path):
+    shown = pd.DataFrame({"x": [0, 1], "y": [0, 1]})
+
+    def image(name, frame=shown, **look):
+        figure, axis = plt.subplots()
+        axis.plot("x", "y", data=frame, **look)
+        (tmp_path / name).mkdir()
+        figures.save(figure, frame, tmp_path / name / "figure")
+        return tmp_path / name / "figure.png"
+
+    one = image("one")
+    assert prose.same_image(one, image("again"))
+    assert not prose.same_image(one, image("thick", lw=4))
+    assert not prose.same_image(one, image("more", shown.assign(z=1)))
+
+
+def test_references_hold_what_their_figures_show():
+    for name in drawn.kept():
+        study, figure = name.split("/")
+        made = json.loads((prose.ROOT / f"results/reference/{study}/manifest.json").read_text())
+        digest = hashlib.sha256(drawn.content(name)).hexdigest()
+        assert digest == made["figures"][f"figures/{figure}.csv"], name
 
 
 def test_each_claim_is_judged_in_a_reference_or_names_the_data_that_it_lacks():

@@ -11,7 +11,7 @@ from toys import SHOWN
 
 from scant.data.simulated import GENERATORS
 from scant.declare import families
-from scant.page import about, generated, page
+from scant.page import about, generated
 from scant.present import style
 from scant.rankers.learners import MEASURES
 from scant.rankers.streams import SEPARABLE
@@ -32,14 +32,17 @@ def test_no_two_headings_are_the_same():
     assert len({*headings}) == len(headings)
 
 
-def test_headings_name_no_paper_that_the_study_does_not_judge():
-    named = [
-        name
-        for name, heading in about.headings({"thesis"}).items()
-        if re.search("thesis|paper|AISTATS", heading)
-    ]
-    assert len(named) > 10
-    assert not re.search("thesis|paper|AISTATS", " ".join(about.headings().values()))
+def test_the_figure_of_a_paper_is_named_where_the_study_judges_papers_alone():
+    def captions(*papers):
+        return about.captions(SHOWN, "none", families.shown(), papers)
+
+    place = (
+        r"It repeats (Figures?|Table) [\dB].* of (the thesis|the perceptron paper|AISTATS'1[56])\."
+    )
+    named = {name for name, text in captions("thesis").items() if re.search(place, text)}
+    assert named == {shown.name for shown in SHOWN.values() if shown.repeats} and len(named) > 15
+    own = [*captions().values(), *(shown.heading for shown in SHOWN.values())]
+    assert not re.search("(figure|table) .*(thesis|paper)|AISTATS", " ".join(own), re.IGNORECASE)
 
 
 @every_shown
@@ -47,13 +50,14 @@ def test_captions_are_sentences_and_figures_have_headings(shown):
     assert len(shown.caption) > 40 and shown.caption[0].isupper() and shown.caption.endswith(".")
     assert "\n" not in shown.caption and "  " not in shown.caption and "CSV" not in shown.caption
     assert about.caption(shown).endswith("exactly what is shown.") == bool(shown.draw)
-    assert shown.heading or not shown.draw
-    heading, short = (
-        page.headed(shown.name, {"headings": headings, "captions": {}})["title"]
-        for headings in (about.headings({"thesis"}), about.headings())
-    )
-    assert heading.partition(" (")[0] == short.partition(" (")[0]
+    heading = shown.heading
     assert heading[0].isupper() and not heading.endswith(".") and "  " not in heading
+
+
+@pytest.mark.parametrize("shown", FIGURES.values(), ids=lambda shown: shown.name)
+def test_headings_of_figures_are_questions_that_are_read_at_a_glance(shown):
+    """They have to be true for every study, so that they state no finding."""
+    assert shown.heading.endswith("?") and len(shown.heading.split()) <= 12
 
 
 @every_family
@@ -62,7 +66,7 @@ def test_a_study_may_ask_for_the_figures_that_are_shown_on_request(family):
     assert experiment_settings(family)["figures"]["items"]["else"]["enum"] == asked
     study = {"experiments": {"e": {"figures": asked[:1]}}}
     for name in asked:
-        assert SHOWN[name].shows(study, "e", name) == (name in asked[:1])
+        assert SHOWN[name].includes(study, "e") == (name in asked[:1])
 
 
 def test_curves_are_of_measures_that_are_recorded():

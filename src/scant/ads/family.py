@@ -15,7 +15,7 @@ from scant.bandits.campaigns import RULES
 from scant.bandits.learners import KINDS, LAMBDAS, Uniform, learner_of
 from scant.bandits.scorers import UNDERSAMPLED, check
 from scant.declare.declarations import Setting
-from scant.declare.families import Family, Job, Place, Quantity, Shown, asked_for
+from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError
 from scant.study.plan import BANDIT, CAMPAIGN, COVERAGE, OPEN, batches, span, tables_of, untitled
 
@@ -215,24 +215,27 @@ def files(study: Mapping, datasets: Mapping, log: str, part: str, seeds: list[in
 # --- what is shown
 
 
-def _has_coverage(study: dict, experiment: str, name: str) -> bool:
+def _has_coverage(study: dict, experiment: str) -> bool:
     return bool(study["coverage"])
 
 
 FRAMES, DRAWINGS = "scant.ads.frames", "scant.ads.drawings"
 
 
-def _figure(name: str, frame: str, heading: str, *, caption: str, source: str) -> Shown:
+def _figure(
+    name: str, frame: str, heading: str, *, caption: str, source: str, repeats: str = ""
+) -> Shown:
     """A figure of logs of one origin, which experiments ask for; `frame` names its frame and its
     drawing.
     """
     return Shown(
         name,
         heading=heading,
+        repeats=repeats,
         caption=caption,
         frame=f"{FRAMES}:{frame}",
         draw=f"{DRAWINGS}:{frame}",
-        shows=asked_for,
+        asked=True,
         sources=(source,),
     )
 
@@ -241,7 +244,8 @@ FIGURES = (
     _figure(
         "figure-5.1",
         "deterministic",
-        "CTR on classification sets (thesis, Figure 5.1)",
+        "Which ad policy has the highest CTR on classification sets?",
+        repeats="Figure 5.1 of the thesis",
         caption="CTR on the test part, of which everything is known, of policies learnt from a "
         "bandit log of the training part. Points are means over seeds (a new split and a new log "
         "each), bars 95 % t intervals.",
@@ -250,7 +254,8 @@ FIGURES = (
     _figure(
         "figure-5.2",
         "weighted",
-        "Importance-weighted CTR in campaigns, and the truth (thesis, Figure 5.2)",
+        "How far is the CTR estimated from logs from the truth?",
+        repeats="Figure 5.2 of the thesis",
         caption="What a log of the uniform policy says of policies learnt from a log of the "
         "targeted one: the importance-weighted CTR, its lower bounds by Student's t and by "
         "betting, and the true CTR. Means over seeds.",
@@ -259,7 +264,7 @@ FIGURES = (
     _figure(
         "figure-ctr-by-rate",
         "by_rate",
-        "CTR against the click rate of the training log",
+        "Does learning from logs pay where clicks are rare?",
         caption="True CTR over that of the uniform policy, against the click rate of the training "
         "log. Points are means over seeds, bars 95 % t intervals.",
         source="campaign",
@@ -267,7 +272,7 @@ FIGURES = (
     _figure(
         "figure-logs",
         "weighted",
-        "Importance-weighted CTR on logs as they were logged",
+        "What CTR would new policies have had in the test log?",
         caption="What the test log says of policies learnt from the training log: the "
         "importance-weighted CTR, and its "
         "lower bounds by Student's t and by betting. Means over seeds.",
@@ -275,7 +280,7 @@ FIGURES = (
     ),
     Shown(
         "figure-coverage",
-        heading="How often bounds on CTR hold",
+        heading="How often do bounds on CTR hold?",
         caption="How often each bound on CTR held in simulated logs of a campaign, with the policy "
         "and the number of rows for which it held least often; and how wide it was.",
         frame=f"{FRAMES}:coverage",
@@ -295,16 +300,18 @@ TABLES = (
     ),
     Shown(
         "table-5.1",
-        heading="Classification sets as bandit logs (thesis, Table 5.1)",
-        caption="The classification sets as bandit logs (thesis, Table 5.1).",
+        heading="Classification sets as bandit logs",
+        repeats="Table 5.1 of the thesis",
+        caption="The classification sets as bandit logs: sizes and clicks.",
         frame=f"{FRAMES}:table_5_1",
         reads="logs",
         sources=("classification",),
     ),
     Shown(
         "table-5.2",
-        heading="Impressions and clicks of each ad (thesis, Table 5.2)",
-        caption="Impressions and clicks of each ad in the logs (thesis, Table 5.2).",
+        heading="Impressions and clicks of each ad",
+        repeats="Table 5.2 of the thesis",
+        caption="Impressions and clicks of each ad in the logs.",
         frame=f"{FRAMES}:table_5_2",
         reads="logs",
         sources=("campaign", "log"),

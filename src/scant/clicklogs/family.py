@@ -9,7 +9,7 @@ from scant.clicklogs.learners import ESTIMATORS, LEARNERS
 from scant.clicklogs.policies import EXPLORATIONS
 from scant.clicklogs.questions import RANKINGS
 from scant.declare.declarations import Setting
-from scant.declare.families import Family, Job, Place, Quantity, Shown, asked_for
+from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError, check_name
 from scant.rankers import clicks
 from scant.rankers.streams import largest_grade
@@ -103,12 +103,12 @@ VISITS = Setting(
 FRAMES, QUANTITIES = "scant.clicklogs.frames", "scant.clicklogs.quantities"
 
 
-def _estimates(study: dict, experiment: str, name: str) -> bool:
+def _estimates(study: dict, experiment: str) -> bool:
     """Whether the experiment has an estimator."""
     return any(kind in ESTIMATORS for kind in _kinds(study, experiment))
 
 
-def _learns(study: dict, experiment: str, name: str) -> bool:
+def _learns(study: dict, experiment: str) -> bool:
     """Whether the experiment has a learner."""
     return any(kind not in ESTIMATORS for kind in _kinds(study, experiment))
 
@@ -122,7 +122,7 @@ def _kinds(study: dict, experiment: str) -> list[str]:
 FIGURES = (
     Shown(
         "figure-premises",
-        heading="What each premise on users costs",
+        heading="What does a wrong premise on users cost?",
         caption="The root mean squared error of estimates of a ranker's clicks, as a share of its "
         "true clicks, against the number of visits in the log, both logarithmic. Bars are 95 % t "
         "intervals of the mean square, over seeds. Where an estimator's premise on users holds, "
@@ -130,17 +130,17 @@ FIGURES = (
         "last point, and in how many logs the interval by betting held there.",
         frame=f"{FRAMES}:premises",
         draw="scant.clicklogs.drawings:premises",
-        shows=asked_for,
+        asked=True,
     ),
     Shown(
         "figure-learning",
-        heading="Rankers learnt from click logs",
+        heading="How well do rankers learnt from click logs rank?",
         caption="NDCG@10, on queries that are held out, of rankers learnt from a click log, by the "
         "number of visits in it; with the ranker that logs, the same learner with all grades, "
         "and one that shows its own lists. Means over seeds, bars are 95 % t intervals.",
         frame=f"{FRAMES}:learning",
         draw="scant.clicklogs.drawings:learning",
-        shows=asked_for,
+        asked=True,
     ),
 )
 TABLES = (

@@ -155,12 +155,7 @@ def _clause(key: str, simulation: str, parameters: list[inspect.Parameter]) -> d
     return {"if": {"properties": {key: {"const": simulation}}, "required": [key]}, "then": then}
 
 
-def asked_for(study: dict, experiment: str, name: str) -> bool:
-    """Whether the experiment lists the figure `name` under `figures`."""
-    return name in study["experiments"][experiment]["figures"]
-
-
-def always(study: dict, experiment: str, name: str) -> bool:
+def always(study: dict, experiment: str) -> bool:
     """Every experiment is shown."""
     return True
 
@@ -176,9 +171,12 @@ class Shown:
     reads : the input of the function `frame`: "traces" (the traces and the experiments' details),
         "regret" (these and comparators), "times" or "coverage" (as traces), "streams" or "logs"
         (the paths of their files), or "nothing" (at most the study's seed)
-    heading : its title on the page; made from the name if empty
+    heading : its title on the page, of a figure the question that it answers; made from the name
+        if empty
+    repeats : the figure or table of a paper that it repeats, as "Figure 2.2 of the thesis"
     options : further keyword arguments of the function `frame`
-    shows : takes (study, experiment, name); whether it shows an experiment
+    asked : whether it shows only experiments that list its name under `figures`
+    shows : takes (study, experiment); whether it can show an experiment
     sources : if it shows logs or experiments on them, the kinds of logs that it shows; empty for
         all
     """
@@ -189,9 +187,16 @@ class Shown:
     draw: str = ""
     reads: str = "traces"
     heading: str = ""
+    repeats: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
-    shows: Callable[[dict, str, str], bool] = always
+    asked: bool = False
+    shows: Callable[[dict, str], bool] = always
     sources: tuple[str, ...] = ()
+
+    def includes(self, study: dict, experiment: str) -> bool:
+        """Whether it shows an experiment of a study."""
+        listed = not self.asked or self.name in study["experiments"][experiment]["figures"]
+        return listed and self.shows(study, experiment)
 
     @property
     def writer(self) -> str:
@@ -633,10 +638,11 @@ def shown_of(study: Mapping) -> list[tuple[Family, Shown]]:
                     f"{declared.name!r}. Choose another"
                 )
             named[declared.name] = f"({dotted})"
-            declarations[dotted] = of(settings), replace(declared, shows=partial(_names, dotted))
+            names = partial(_names, dotted)
+            declarations[dotted] = of(settings), replace(declared, asked=False, shows=names)
     return list(declarations.values())
 
 
-def _names(dotted: str, study: dict, experiment: str, name: str) -> bool:
+def _names(dotted: str, study: dict, experiment: str) -> bool:
     """Whether the experiment lists a figure of a user's own under `figures`."""
-    return asked_for(study, experiment, dotted)
+    return dotted in study["experiments"][experiment]["figures"]

@@ -260,8 +260,9 @@ def _name(text: str) -> str:
 
 
 def _key_words(key: tuple) -> str:
-    """The key of a row in words; its last part counts earlier rows with the same words, after which
-    it is "row 2".
+    """The key of a row in words: the second row with the same words ends in "row 2".
+
+    key : the words, and how many earlier rows have the same
     """
     *parts, before = key
     words = [*filter(None, parts)]

@@ -2,13 +2,14 @@
 results/reference/{study}.
 """
 
+import gzip
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from scant.errors import DataError, SettingError
-from scant.files import anew, harmless_text, number, read_rows, sha256, visible, write_text
+from scant.files import anew, atomic, harmless_text, number, read_rows, sha256, visible, write_text
 from scant.finished import manifest
 from scant.verdict import readings
 from scant.verdict.readings import Cell, Claim
@@ -103,9 +104,8 @@ def read(folder) -> Finished:
         advice = advice if is_reference(folder) else ADVICE
         raise DataError(folder, "there is no such folder", advice=advice)
     made = manifest_of(folder)
-    listed = made.get(
-        "files", ()
-    )  # what earlier versions of the study left behind is no part of it
+    # what earlier versions of the study left behind is no part of it
+    listed = made.get("files", ())
     names = [name for name in (CLAIMS, CELLS) if name in listed]
     tables = [path.stem for path in visible(folder, "tables/*.csv")]
     tables = [name for name in tables if f"tables/{name}.csv" in listed]
@@ -128,8 +128,8 @@ def keep(folder) -> Path:
     reference's folder.
 
     A reference has the claims, their cells, the tables KEPT and the manifest, with numbers to
-    SIGNIFICANT digits; of figures, the checksums of what they show. Other files in its folder are
-    left alone.
+    SIGNIFICANT digits; and what figures show, compressed, so that they can be drawn anew. Other
+    files in its folder are left alone.
 
     Raises
     ------
@@ -148,11 +148,14 @@ def keep(folder) -> Path:
         reason = f"is of the study {study.study}, and not of {name}"
         advice = "Nothing is changed in the results of another study"
         raise DataError(folder / manifest.NAME, reason, advice=advice)
-    for place in (target.parent, target, target / "tables"):
+    for place in (target.parent, target, target / "tables", target / "figures"):
         if place.is_symlink():
             raise SettingError(
                 f"{place} is a link, through which nothing is written: put a folder in its place"
             )
+    drawn = study.manifest.get("results", {}).items()
+    drawn = {name: digest for name, digest in drawn if fnmatchcase(name, "figures/*.csv")}
+    _check_unchanged(folder, drawn)
     contents = {f"tables/{name}.csv": study.tables[name] for name in KEPT if name in study.tables}
     if study.claims is not None:
         cells = [{name: row[name] for name in KEPT_OF_CELLS if name in row} for row in study.cells]
@@ -166,10 +169,14 @@ def keep(folder) -> Path:
         write_text(target / name, csv_text(rows, rows[0], SIGNIFICANT))
     for name in {CLAIMS, CELLS, *(f"tables/{name}.csv" for name in KEPT)} - {*contents}:
         (target / name).unlink(missing_ok=True)
+    for path in visible(target, "figures/*.csv.gz"):
+        path.unlink()
+    for name in drawn:
+        with atomic(target / f"{name}.gz") as temporary:
+            temporary.write_bytes(gzip.compress((folder / name).read_bytes(), mtime=0))
     made = {name: part for name, part in study.manifest.items() if name not in manifest.OF_A_RUN}
     made["files"] = manifest.checksums(target, contents)
-    drawn = study.manifest.get("results", {}).items()
-    made["figures"] = {name: digest for name, digest in drawn if fnmatchcase(name, "figures/*.csv")}
+    made["figures"] = drawn
     manifest.save(made, target / manifest.NAME)
     return target
 
@@ -201,16 +208,21 @@ def manifest_of(folder: Path) -> dict:
     ------
     DataError : it is damaged, or a file does not fit it
     """
+    content = manifest.read(folder, _again(folder / manifest.NAME))
+    _check_unchanged(folder, content.get("files", {}))
+    return content
+
+
+def _check_unchanged(folder: Path, checksums: Mapping[str, str]) -> None:
+    """Raise a DataError unless the folder has these files as its manifest lists them."""
     path = folder / manifest.NAME
-    content = manifest.read(folder, _again(path))
-    for name, checksum in content.get("files", {}).items():
+    for name, checksum in checksums.items():
         file, reason = folder / name, f"has changed since {path} was written"
         if not file.is_file():
             reason = f"is not there, though {path} lists it"
         elif sha256(file) == checksum:
             continue
         raise DataError(file, reason, advice=_again(file))
-    return content
 
 
 def _again(path: Path) -> str:

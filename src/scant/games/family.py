@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, ClassVar
 
 from scant.declare.declarations import Setting
-from scant.declare.families import Family, Job, Place, Quantity, Shown, asked_for
+from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError
 from scant.games.learners import LEARNERS
 from scant.games.questions import FIXED_ITEMS
@@ -32,9 +32,9 @@ LOSSES = [
 ATLAS = "figure-observability"  # whose experiments have a table, too
 
 
-def _in_the_atlas(study: dict, experiment: str, name: str) -> bool:
+def _in_the_atlas(study: dict, experiment: str) -> bool:
     """Whether the experiment's slopes are shown in the atlas."""
-    return asked_for(study, experiment, ATLAS)
+    return ATLAS in study["experiments"][experiment]["figures"]
 
 
 def _check_game(game: dict, datasets: dict) -> None:
@@ -84,7 +84,7 @@ AVERAGES = {
     "means over seeds, bands 95 % t intervals; dashed learners see all items.",
     "frame": "scant.games.frames:averages",
     "draw": "scant.games.drawings:averages",
-    "shows": asked_for,
+    "asked": True,
 }
 GROWTH = (
     "both logarithmic, with 95 % t intervals over seeds. Beside each line is the slope of the mean "
@@ -93,66 +93,69 @@ GROWTH = (
 FIGURES = (
     Shown(
         name="figure-3.1",
-        heading="Regret by round, numbers of blocks (thesis, Figure 3.1)",
+        heading="How does the number of blocks change regret?",
+        repeats="Figure 3.1 of the thesis",
         **AVERAGES,
     ),
     Shown(
         name="figure-3.2",
-        heading="Regret by round, numbers of items seen (thesis, Figure 3.2)",
+        heading="How much does seeing more items lower regret?",
+        repeats="Figure 3.2 of the thesis",
         **AVERAGES,
     ),
     Shown(
         name="figure-3.3",
-        heading="Regret by round, top 1 and full feedback (thesis, Figure 3.3)",
+        heading="What does it cost to see only the top item?",
+        repeats="Figure 3.3 of the thesis",
         options={"start": 0.1},  # the thesis shows rounds 1,000 to 10,000
         **AVERAGES,
     ),
     Shown(
         name="figure-aistats15.1",
-        heading="Regret by round, top 1 on a Gaussian stream (AISTATS'15, Figure 1)",
+        heading="Does average regret vanish when only the top item is seen?",
+        repeats="Figure 1 of AISTATS'15",
         **AVERAGES,
     ),
     Shown(
         name="figure-aistats15.2",
-        heading=(
-            "Regret by round, top 1 and full feedback on a Gaussian stream (AISTATS'15, Figure 2)"
-        ),
+        heading="Does average regret vanish faster when all items are seen?",
+        repeats="Figure 2 of AISTATS'15",
         **AVERAGES,
     ),
     Shown(
         name="figure-games-rounds",
-        heading="Regret by round, learners without a horizon, and peers",
+        heading="Do learners that do not know the horizon keep up?",
         **AVERAGES,
     ),
     Shown(
         name="figure-games-horizon",
-        heading="Regret against the horizon",
+        heading="How fast does regret grow with the horizon?",
         caption=f"Regret at the horizon against the horizon, {GROWTH}",
         frame="scant.games.frames:against_horizon",
         draw="scant.games.drawings:against_horizon",
-        shows=asked_for,
+        asked=True,
     ),
     Shown(
         name="figure-games-items",
-        heading="Regret against the number of items",
+        heading="How fast does regret grow with the number of items?",
         caption=f"Regret at the horizon against the number of items, {GROWTH}",
         frame="scant.games.frames:against_items",
         draw="scant.games.drawings:against_items",
-        shows=asked_for,
+        asked=True,
     ),
     Shown(
         name=TIMED,
-        heading="Time of a round against the number of items",
+        heading="How long does a round take with more items?",
         caption="Microseconds a round takes against the number of items, both logarithmic; the "
         "least of three plays on one thread. The thin line grows as m log m.",
         frame="scant.games.frames:times",
         draw="scant.games.drawings:times",
         reads="times",
-        shows=asked_for,
+        asked=True,
     ),
     Shown(
         name=ATLAS,
-        heading="Minimax rates by observability, and measured slopes",
+        heading="How fast must regret grow, and how fast does it?",
         caption="Minimax regret of each measure with m items and the top k seen, computed from "
         "global and local "
         "observability; in a cell the exponent of T, and, small, the slope of the mean regret over "
@@ -163,7 +166,7 @@ FIGURES = (
         "interval is below the exponent plus 0.05, or, where the exponent is 1, above 0.9.",
         frame="scant.games.atlas:measured",
         draw="scant.games.drawing_atlas:atlas",
-        shows=asked_for,
+        asked=True,
     ),
 )
 TABLES = (
@@ -185,23 +188,26 @@ TABLES = (
     ),
     Shown(
         name="table-3.1",
-        heading="SumLoss of each ranking (thesis, Table 3.1)",
-        caption="SumLoss of each ranking for each relevance vector, m = 3 (thesis, Table 3.1).",
+        heading="SumLoss of each ranking",
+        repeats="Table 3.1 of the thesis",
+        caption="SumLoss of each ranking for each relevance vector, m = 3.",
         frame="scant.games.atlas:table_3_1",
         reads="nothing",
     ),
     Shown(
         name="table-3.2",
-        heading="What top-1 feedback shows (thesis, Table 3.2)",
-        caption="What top-1 feedback shows, m = 3 (thesis, Table 3.2).",
+        heading="What top-1 feedback shows",
+        repeats="Table 3.2 of the thesis",
+        caption="What top-1 feedback shows of each relevance vector and ranking, m = 3.",
         frame="scant.games.atlas:table_3_2",
         reads="nothing",
     ),
     Shown(
         name="table-b.1",
-        heading="Two distributions that top-1 feedback cannot tell apart (thesis, Table B.1)",
+        heading="Two distributions that top-1 feedback cannot tell apart",
+        repeats="Table B.1 of the thesis",
         caption="Two distributions of relevances that top-1 feedback cannot tell apart, and that "
-        "NDCG ranks differently (thesis, Table B.1).",
+        "NDCG ranks differently.",
         frame="scant.games.atlas:table_b_1",
         reads="nothing",
     ),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from scant.data.registry import find
 from scant.declare.declarations import Setting
-from scant.declare.families import Family, Job, Place, Quantity, Shown, asked_for
+from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError, unknown
 from scant.generalisation.learners import LEARNERS
 from scant.generalisation.questions import GENERALISATION
@@ -232,7 +232,7 @@ def _against(name: str, heading: str, words: str, along: str, measured: str = "e
         frame=f"{FRAMES}:against",
         draw=f"scant.generalisation.drawings:against_{along}",
         options={"along": along, "measured": measured},
-        shows=asked_for,
+        asked=True,
         heading=heading,
     )
 
@@ -240,13 +240,13 @@ def _against(name: str, heading: str, words: str, along: str, measured: str = "e
 FIGURES = (
     _against(
         "figure-generalisation-n",
-        "Excess risk against the number of queries",
+        "How fast does excess risk fall with more queries?",
         "Excess risk against the number n of queries learnt from",
         "n",
     ),
     _against(
         "figure-generalisation-gap",
-        "Largest gap between risk and mean loss against the number of queries",
+        "How fast does the gap between risk and mean loss close?",
         "Largest difference between risk and mean loss on the sample that ascent found in the "
         "ball, a lower bound on the uniform gap, against the number n of queries",
         "n",
@@ -254,19 +254,19 @@ FIGURES = (
     ),
     _against(
         "figure-generalisation-m",
-        "Excess risk against the length of document lists",
+        "Does excess risk grow with the length of lists?",
         "Excess risk against the number m of documents of a query",
         "m",
     ),
     _against(
         "figure-generalisation-d",
-        "Excess risk against the number of features",
+        "How fast does excess risk grow with the number of features?",
         "Excess risk of learners in the l2 and l1 balls against the number d of features",
         "d",
     ),
     _against(
         "figure-generalisation-rates",
-        "Excess risk with and without noise",
+        "Does excess risk fall faster without noise?",
         (
             "Excess risk where the least risk can be 0 and where it cannot, against the number n "
             "of queries"
@@ -307,7 +307,8 @@ THEORY = (
     ),
     Shown(
         "table-4.1",
-        heading="Bounds on excess risk and gaps, computed (thesis, Table 4.1)",
+        heading="Bounds on excess risk and gaps, computed",
+        repeats="Table 4.1 of the thesis",
         caption="Bounds on excess risk and gaps, W = R_X = 1, grades to 4, delta = 0.05. constant "
         "is the bound over "
         "G W R_X / sqrt(n); tells_from is from which n the bound is below the largest loss.",

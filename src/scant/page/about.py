@@ -22,8 +22,6 @@ from scant.study.settings import DEFAULT
 
 CITATION = Path("CITATION.cff")
 OURS = "scant"  # the document of questions that no paper asks
-# at the end of a heading
-OF_A_PAPER = re.compile(r" \((?:thesis|perceptron paper|AISTATS'1[56]), [^)]+\)$")
 CSV = "The CSV file of the same name holds exactly what is shown."
 PACKAGES = (
     "scant", "snakemake", "numpy", "pandas", "scikit-learn", "matplotlib", "pyarrow", "numba",
@@ -54,8 +52,8 @@ def facts(
         "left_out": absent_data.notices(study),
         "sources": sources(stated),
         "links": {name: source["url"] for name, source in sourced.items() if "url" in source},
-        "captions": captions(names, folder, plan.shown),
-        "headings": headings(_documents(stated), plan.shown),
+        "captions": captions(names, folder, plan.shown, _documents(stated)),
+        "headings": {one.name: one.heading for _, one in plan.shown if one.heading},
         "titles": titles(plan),
         "experiments": families.titles(study["experiments"]),
         "compared": {name: compared(claim) for name, claim in stated.items()},
@@ -70,13 +68,21 @@ def facts(
     }
 
 
-def captions(names, folder, shown_of_study: Iterable) -> dict[str, str]:
+def captions(
+    names, folder, shown_of_study: Iterable, of_papers: Iterable[str] = ()
+) -> dict[str, str]:
     """The captions of the figures and tables of these names, in the order of the families.
 
     folder : the study's results; the caption of a figure also says what its CSV file there has
     shown_of_study : see `scant.study.plan.Plan.shown`
+    of_papers : the documents of the project whose statements the study judges; without any,
+        captions name no figure of a paper, which the study does not repeat
     """
-    texts = {shown.name: caption(shown) for _, shown in shown_of_study if shown.name in names}
+    texts = {
+        shown.name: caption(shown, bool(of_papers))
+        for _, shown in shown_of_study
+        if shown.name in names
+    }
     for name in texts:
         texts[name] += f" {shown_in(Path(folder, 'figures', f'{name}.csv'))}".rstrip()
     return texts
@@ -129,25 +135,10 @@ def _spread(values) -> str:
     return ", ".join(values) if len(values) <= 3 else f"{len(values)} different ones"
 
 
-def caption(shown: families.Shown) -> str:
-    """The caption of a figure or table."""
-    return f"{shown.caption} {CSV}" if shown.draw else shown.caption
-
-
-def headings(
-    of_papers: Iterable[str] = (), shown_of_study: Iterable | None = None
-) -> dict[str, str]:
-    """The headings of figures and tables on the page, for those that declare one.
-
-    of_papers : the documents of the project whose statements the study judges; without any,
-        headings do not name the figure of a paper, which the study does not repeat
-    shown_of_study : see `scant.study.plan.Plan.shown`; by default those that families declare
-    """
-    shown = (shown for _, shown in shown_of_study or families.shown())
-    declared = {one.name: one.heading for one in shown if one.heading}
-    if of_papers:
-        return declared
-    return {name: OF_A_PAPER.sub("", heading) for name, heading in declared.items()}
+def caption(shown: families.Shown, repeats: bool = False) -> str:
+    """The caption of a figure or table; where the study `repeats` papers, with the place there."""
+    source = f"It repeats {shown.repeats}." if repeats and shown.repeats else ""
+    return " ".join(filter(None, (shown.caption, source, CSV if shown.draw else "")))
 
 
 def titles(plan: Plan) -> dict[str, dict[str, str]]:

@@ -7,7 +7,7 @@ from itertools import product
 
 from scant import measures
 from scant.declare.declarations import Setting
-from scant.declare.families import Family, Job, Quantity, Shown, asked_for
+from scant.declare.families import Family, Job, Quantity, Shown
 from scant.errors import SettingError
 from scant.rankers import click_learners, clicks, learners, steps, top
 from scant.rankers.questions import PERCEPTRON, TOP
@@ -142,7 +142,7 @@ IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "queries", "empty")
 def _with_learner(fits: Callable[[dict], bool]):
     """The condition of `Shown.shows` that an experiment has a learner whose settings fit."""
 
-    def shows(study: dict, experiment: str, name: str) -> bool:
+    def shows(study: dict, experiment: str) -> bool:
         return any(
             fits(study["learners"][learner])
             for learner in study["experiments"][experiment]["learners"]
@@ -156,7 +156,7 @@ LEARNS_FROM_WHAT_IT_SAW = _with_learner(lambda learner: learner["kind"] == "seen
 RANKS_BY_AN_AVERAGE = _with_learner(lambda learner: "iterate" in learner)
 
 
-def _iterates(suffix: str, of: str) -> Shown:
+def _iterates(suffix: str, of: str, seen: str) -> Shown:
     """The figure that compares which weights learners rank by."""
     return Shown(
         f"figure-iterates{suffix}",
@@ -167,11 +167,11 @@ def _iterates(suffix: str, of: str) -> Shown:
         frame="scant.rankers.frames_seen:iterates",
         draw="scant.rankers.drawings:steps",
         shows=RANKS_BY_AN_AVERAGE,
-        heading=f"NDCG@10 by which weights rank, {of}",
+        heading=f"Does averaging the weights help when {seen} is seen?",
     )
 
 
-def _steps(suffix: str, of: str) -> tuple[Shown, Shown]:
+def _steps(suffix: str, of: str, seen: str) -> tuple[Shown, Shown]:
     """The figure and the table of steps that need no rate beside those at a rate."""
     caption = (
         f"Steps that need no rate, and steps at a rate, of {of}: time-averaged NDCG@10 at the "
@@ -186,7 +186,7 @@ def _steps(suffix: str, of: str) -> tuple[Shown, Shown]:
         frame=f"{frames}:compared",
         draw="scant.rankers.drawings:steps",
         shows=NEEDS_NO_RATE,
-        heading=f"Steps that need no rate, {of}",
+        heading=f"Is a tuned learning rate needed when {seen} is seen?",
     )
     table = Shown(
         f"steps{suffix}",
@@ -347,8 +347,8 @@ class Contextual(Family):
         """
 
         def is_shown(experiment):
-            return plan.families[experiment].place is self.place and shown.shows(
-                plan.study, experiment, shown.name
+            return plan.families[experiment].place is self.place and shown.includes(
+                plan.study, experiment
             )
 
         experiments = [experiment for experiment in plan.stated if is_shown(experiment)]
@@ -418,7 +418,7 @@ def _on(separable: bool, measure: str):
     The adversary counts as neither.
     """
 
-    def shows(study: dict, experiment: str, name: str) -> bool:
+    def shows(study: dict, experiment: str) -> bool:
         streams = study["experiments"][experiment]["streams"]
         generators = {study["streams"][stream].get("generator") for stream in streams} - {ADVERSARY}
         measures = {learner.get("measure") for learner in study["learners"].values()}
@@ -428,16 +428,20 @@ def _on(separable: bool, measure: str):
     return shows
 
 
-def _curves(name: str, heading: str, words: str, measure: str, separable: bool) -> Shown:
+def _curves(
+    name: str, heading: str, repeats: str, words: str, measure: str, separable: bool
+) -> Shown:
     draw, what = ("losses", "One minus time-averaged") if separable else ("curves", "Time-averaged")
     return Shown(
         name,
         caption=f"{what} {words} {BANDS} {TUNED}",
         frame="scant.rankers.frames:curves",
         draw=f"scant.rankers.drawings:{draw}",
+        asked=True,
         options={"measure": measure, "separable": separable},
         shows=_on(separable, measure),
         heading=heading,
+        repeats=repeats,
     )
 
 
@@ -456,21 +460,24 @@ class Perceptron(Contextual):
     shown = (
         _curves(
             "figure-2.1",
-            "What NDCG@10 is short of 1, by round, separable streams (thesis, Figure 2.1)",
+            "How fast does NDCG@10 approach 1 on separable streams?",
+            "Figure 2.1 of the thesis",
             "NDCG@10 of the rankings shown, by round, on the separable streams.",
             "ndcg@10",
             True,
         ),
         _curves(
             "figure-2.2",
-            "NDCG@10 by round (thesis, Figure 2.2)",
+            "Which learner ranks best when every grade is seen?",
+            "Figure 2.2 of the thesis",
             f"NDCG@10 {NOT_SEPARABLE}",
             "ndcg@10",
             False,
         ),
         _curves(
             "figure-2.ap",
-            "AP by round (perceptron paper, Figure 2)",
+            "Which learner ranks best by AP when every grade is seen?",
+            "Figure 2 of the perceptron paper",
             f"AP (grades above 0 relevant) {NOT_SEPARABLE}",
             "ap",
             False,
@@ -482,8 +489,8 @@ class Perceptron(Contextual):
             frame="scant.rankers.frames:finals_table",
             heading="Final measures of perceptrons",
         ),
-        *_steps("", "learners that see every grade"),
-        _iterates("", "learners that see every grade"),
+        *_steps("", "learners that see every grade", "every grade"),
+        _iterates("", "learners that see every grade", "every grade"),
         Shown(
             "theorems-perceptron",
             caption=(
@@ -512,15 +519,16 @@ class Perceptron(Contextual):
     }
 
 
-def _rounds_figure(name: str, heading: str) -> Shown:
+def _rounds_figure(name: str, heading: str, repeats: str) -> Shown:
     return Shown(
         name,
         caption="Time-averaged NDCG@10 of the lists shown, by round, with feedback on the top "
         f"documents alone; dashed learners see every grade. {BANDS} {TUNED}",
         frame="scant.rankers.frames_top:curves",
         draw="scant.rankers.drawings:curves",
-        shows=asked_for,
+        asked=True,
         heading=heading,
+        repeats=repeats,
     )
 
 
@@ -531,12 +539,12 @@ def _by_use(name: str, heading: str) -> Shown:
         f"of what it sees. Bars are 95 % t intervals over seeds. {TUNED}",
         frame="scant.rankers.frames_seen:by_use",
         draw="scant.rankers.drawings:steps",
-        shows=asked_for,
+        asked=True,
         heading=heading,
     )
 
 
-def _asks_for_regret(study: dict, experiment: str, name: str) -> bool:
+def _asks_for_regret(study: dict, experiment: str) -> bool:
     return study["experiments"][experiment]["regret"]
 
 
@@ -568,10 +576,14 @@ class Top(Contextual):
     learners: Mapping = top.LEARNERS
     shown = (
         _rounds_figure(
-            "figure-3.4", "NDCG@10 by round, feedback at the top (thesis, Figures 3.4 and 3.5)"
+            "figure-3.4",
+            "Which learner ranks best when only the top is seen?",
+            "Figures 3.4 and 3.5 of the thesis",
         ),
         _rounds_figure(
-            "figure-aistats16.1", "NDCG@10 by round, feedback at the top (AISTATS'16, Figure 1)"
+            "figure-aistats16.1",
+            "How fast do learners improve when only the top is seen?",
+            "Figure 1 of AISTATS'16",
         ),
         Shown(
             "figure-top-k",
@@ -581,8 +593,8 @@ class Top(Contextual):
             f"bands of the reference lines, are 95 % t intervals over seeds. {TUNED}",
             frame="scant.rankers.frames_top:against_k",
             draw="scant.rankers.drawings:against_k",
-            shows=asked_for,
-            heading="NDCG@10 by the number of grades seen",
+            asked=True,
+            heading="Does seeing more grades raise NDCG@10?",
         ),
         Shown(
             "figure-top-regret",
@@ -597,8 +609,8 @@ class Top(Contextual):
             frame="scant.rankers.frames_top:regret_curves",
             draw="scant.rankers.drawings:regrets",
             reads="regret",
-            shows=asked_for,
-            heading="Regret by round, feedback at the top",
+            asked=True,
+            heading="How fast does regret grow when only the top is seen?",
         ),
         Shown(
             "figure-smoothdcg",
@@ -608,8 +620,8 @@ class Top(Contextual):
             f"and Random, are 95 % t intervals over seeds. {TUNED}",
             frame="scant.rankers.frames_top:ends",
             draw="scant.rankers.drawings:dots",
-            shows=asked_for,
-            heading="NDCG@10 of SmoothDCG's variants",
+            asked=True,
+            heading="Which variant of SmoothDCG ranks best?",
         ),
         Shown(
             "top",
@@ -631,7 +643,7 @@ class Top(Contextual):
             shows=_asks_for_regret,
             heading="Regret at the horizon, feedback at the top",
         ),
-        *_steps("-top", "learners with feedback at the top"),
+        *_steps("-top", "learners with feedback at the top", "only the top"),
         Shown(
             "figure-feedback",
             caption="What each bit of feedback costs: how far time-averaged NDCG@10 at the "
@@ -646,12 +658,12 @@ class Top(Contextual):
             "are. Bars are 95 % t intervals over seeds.",
             frame="scant.rankers.frames_seen:by_feedback",
             draw="scant.rankers.drawings:feedback",
-            shows=asked_for,
-            heading="What each bit of feedback costs",
+            asked=True,
+            heading="How far behind full feedback is a learner that sees few grades?",
         ),
-        _by_use("figure-seen-worlds", "NDCG@10 where what was seen may mislead"),
-        _by_use("figure-clicks", "NDCG@10 from clicks"),
-        _iterates("-top", "learners with feedback at the top"),
+        _by_use("figure-seen-worlds", "Which learner ranks best where feedback may mislead?"),
+        _by_use("figure-clicks", "Which way to learn from clicks ranks best?"),
+        _iterates("-top", "learners with feedback at the top", "only the top"),
         Shown(
             "seen",
             caption="Learners that descend on what they saw: final time-averaged NDCG@10 of the "

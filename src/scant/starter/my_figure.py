@@ -24,6 +24,6 @@ FIGURE = Shown(
     CAPTION,
     "my_figure:updates",
     "my_figure:bars",
-    heading="How often learners update",
+    heading="How often do learners update?",
 )
 TABLE = Shown("my-updates", CAPTION, "my_figure:updates")

@@ -213,7 +213,7 @@ class Plan:
         names = [name for name in self.stated if self.families[name] is family]
         if shown.reads in ("traces", "regret"):
             names = [name for name in names if self.jobs[name]]
-        return [name for name in names if shown.shows(self.study, name, shown.name)]
+        return [name for name in names if shown.includes(self.study, name)]
 
     def files(self, target: Target) -> list[str]:
         """The files that a figure or table reads."""

@@ -14,7 +14,6 @@ from scant.declare.declarations import Setting, settings_of
 from scant.declare.families import (
     TITLE,
     Family,
-    asked_for,
     families,
     kinds,
     named_or_own,
@@ -181,7 +180,7 @@ def experiment_settings(family: Family) -> dict[str, dict]:
 
 def figures_to_ask_for(family: Family) -> list[str]:
     """The figures of a family that show an experiment only if it lists them under `figures`."""
-    return [shown.name for shown in family.shown if shown.draw and shown.shows is asked_for]
+    return [shown.name for shown in family.shown if shown.draw and shown.asked]
 
 
 def _experiment() -> dict:
