@@ -28,11 +28,9 @@ def content(name: str) -> bytes:
 
 def frame(name: str) -> pd.DataFrame:
     """What a figure, STUDY/FIGURE, shows; None where a text is missing."""
-    rows = pd.read_csv(
-        io.BytesIO(content(name)), dtype=TYPES, float_precision="round_trip"
-    )
-    texts = rows.select_dtypes(exclude=["number", "bool"])
-    return rows.assign(**{key: texts[key].where(texts[key].notna(), None) for key in texts})
+    rows = pd.read_csv(io.BytesIO(content(name)), dtype=TYPES)
+    texts = rows.select_dtypes(exclude=["number", "bool"]).astype(object)
+    return rows.assign(**texts.where(texts.notna(), None))
 
 
 def draw(shown: pd.DataFrame, figure: str):

@@ -34,7 +34,6 @@ Tables of what the package declares are written anew, too: see tests/declared.py
 
 import argparse
 import itertools
-import json
 import re
 import shlex
 import shutil
@@ -216,7 +215,7 @@ def drawn_anew(name: str, folder: Path) -> Path:
     stem = folder / Path(name).name
     shown = drawn.frame(name)
     figures.save(drawn.draw(shown, stem.name), shown, stem)
-    return stem.with_suffix(".png")
+    return folder / f"{stem.name}.png"
 
 
 def same_image(one: Path, other: Path) -> bool:

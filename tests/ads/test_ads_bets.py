@@ -170,26 +170,6 @@ def test_a_log_grown_has_its_estimate_and_its_bounds_exclude_what_is_outside_of_
                     assert [lifts.excludes(bounds, m, above, 0.9) for m in values] == [True, False]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rows", [200, 1000])
-@pytest.mark.parametrize("kind", KINDS)
-def test_intervals_hold_as_often_as_they_say(kind, rows):
-    """Of 200 logs each end may fail in 5; more than 12 have a chance of 0.2 %."""
-    failed = np.zeros((3, 2), int)
-    for seed in range(200):
-        random = np.random.default_rng(seed)
-        new, reward, means = drawn(kind, rows, random)
-        two = tally.Both(2.0 * new, 2.0 * ~new, reward, np.ones(rows, np.int64), rows)
-        alone = two._replace(second=np.ones(rows), fixed=True)
-        of_all = ((quotients.rate, alone, 1.0, means[0]),)
-        of_all += ((quotients.difference, two, 2.0, means[0] - means[1]),)
-        of_all += ((quotients.ratio, two, 2.0, means[0] / means[1]),)
-        for row, (of, both, largest, truth) in enumerate(of_all):
-            low, high = lifts.of_rows(of, both, (2.0, largest), random).interval(0.95)
-            failed[row] += low > truth, high < truth
-    assert (failed <= 12).all(), failed
-
-
 @pytest.mark.parametrize("share", [0.5, 0.9])
 def test_the_rows_that_are_needed_give_an_even_chance(share):
     """300 of 600 tests of so many rows say yes; under 252 or over 348 have a chance of 0.01 %."""

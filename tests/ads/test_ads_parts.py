@@ -94,11 +94,6 @@ def test_tables_add_up_in_any_order(first, second, third):
         tally.MOST = most
 
 
-@given(st.lists(st.floats(1e-9, 1e9), min_size=1))
-def test_rounding_is_relative(values):
-    np.testing.assert_allclose(tally._rounded(np.array(values)), values, rtol=2**-11)
-
-
 def test_counts_of_a_random_order_are_those_of_shuffled_rows():
     """The stages' counts have the expectation and totals of shuffled rows, and the bounds' law."""
     x = np.repeat([0.0, 1.0, 4.0], (900, 60, 40))

@@ -76,14 +76,6 @@ def test_measures_are_those_of_the_readable_module(query, cut):
         assert (value == 1.0) == bool(np.all(grades[order[:relevant]] > 0))
 
 
-def test_kernels_know_each_measure_by_its_code():
-    for name, measure in measures.RECORDABLE.items():
-        assert getattr(pieces, name.upper()) == measure.code
-    result = len({measure.code for measure in measures.RECORDABLE.values()})
-    assert result == len(measures.RECORDABLE)
-    assert pieces.ERR_GRADE == measures.ERR_GRADE
-
-
 def cascade(ranked, cut):
     """ERR from its definition: a user reads past what does not satisfy (Chapelle et al., 2009)."""
     satisfied = [Fraction(2 ** int(grade) - 1, 2**4) for grade in ranked[:cut]]
@@ -180,19 +172,6 @@ def test_listnet_has_nothing_to_learn_of_equal_scores_and_grades(m, label):
     assert not g.any()
 
 
-def test_the_fast_exponential():
-    values = np.r_[np.linspace(-700, 0, 100_001), -np.geomspace(1e-300, 700, 1001), 0.0].astype(
-        np.float32
-    )
-    out = np.empty(len(values))
-    pieces.exponentials_below(values, 0.0, out, np.empty(len(values), np.int64))
-    np.testing.assert_allclose(out, np.exp(values.astype(float)), rtol=3e-13)
-    assert out[-1] == 1.0
-    far = np.array([-701.0, -1e4, -3e38, -np.inf], np.float32)
-    pieces.exponentials_below(far, 0.0, out[:4], np.empty(4, np.int64))
-    assert np.all((out[:4] >= 0) & (out[:4] < 1e-300))
-
-
 # --- products
 @st.composite
 def products(draw):
@@ -221,18 +200,6 @@ def test_a_step_passes_over_documents_of_gradient_zero():
     weights = np.zeros(2)
     pieces.step(features, np.array([0.0, 1, 0, -1, 0.5, 0]), 2.0, weights, features.ravel()[:0])
     assert weights.tolist() == [3.0, 3.0]
-
-
-def test_scores_that_are_not_finite_stay_so():
-    features = np.array([[np.nan, 0.0], [np.inf, 1], [1e30, 0], [1, 0]], np.float32)
-    scores = np.empty(4, np.float32)
-    assert not pieces.score(features, np.array([1e10, 0.0]), scores, features[0, :0])
-    assert np.isnan(scores[0])
-    assert scores[1:].tolist() == [np.inf, np.inf, 1e10]
-    for place in range(3):
-        assert not pieces.score(
-            features[place : place + 1], np.array([1e10, 0.0]), scores[:1], features[0, :0]
-        )
 
 
 def slam_value(kind, cut=None):

@@ -27,7 +27,9 @@ from scant.rankers import drawings as drawing
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
 SMALLEST = 6  # points
 # Numbers of cells and bounds, and names of guides.
-INSIDE = re.compile(r"\d+|\d/\d|\d\.\d\d|-?\d?\.\d+--?\d?\.\d+|\$t(\^{.*})?\$|Theorem \d+")
+INSIDE = re.compile(
+    r"\d+|\d/\d|\d\.\d\d|-?\d?\.\d+--?\d?\.\d+|\$t(\^{.*})?\$|Theorem \d+|Maurer|\(4\.8\)"
+)
 COUNTED = re.compile(r"\bn = \d|\b\d+( to \d+)? (seed|play)s?\b")  # over how many of what means are
 
 
@@ -164,9 +166,14 @@ def faults(figure) -> list[str]:
             for tick in (*one.get_major_ticks(), *one.get_minor_ticks()):
                 inside = min(ends) <= tick.get_loc() <= max(ends)
                 (ticks if inside else beyond).update((tick.label1, tick.label2))
+    hidden = {one for axis in figure.axes if not axis.axison for one in axis.findobj(Text)}
     texts = [one for one in figure.findobj(Text) if one.get_text().strip() and one.get_visible()]
     # Of text alone, without an annotation's line.
-    seen = {text: Text.get_window_extent(text).padded(-1) for text in texts if text not in beyond}
+    seen = {
+        text: Text.get_window_extent(text).padded(-1)
+        for text in texts
+        if text not in beyond | hidden
+    }
     found = [f"no label: {one.axis_name} of {axis}" for axis in axes for one in unnamed(axis, axes)]
     for text, box in seen.items():
         what = text.get_text()

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 import yaml
 
-import scant
 from scant.cli import main
 from scant.errors import DataError, SettingError, printable
 from scant.files import write_parquet
@@ -170,21 +169,6 @@ def test_what_is_not_there_is_said(folder, tmp_path, capsys):
     assert "Run the study" in capsys.readouterr().err
 
 
-TRACES = pa.table(
-    yaml.safe_load("{seed: [0], rate: [0.1], theory: [0], round: [9], ndcg@10: [0.25]}")
-)
-
-
-def test_a_file_of_claims_that_holds_something_else(folder, capsys):
-    write_parquet(TRACES, folder / "claims.parquet", {"kind": "perceptron"})
-    for words in ([], ["--claim", "top-a"], ["--cells"], ["--summary"]):
-        assert main(["show", str(folder), *words]) == 1
-        error = capsys.readouterr().err
-        assert "claims.parquet: lacks the columns id, source" in error and error.count("\n") == 1
-    with pytest.raises(DataError, match="lacks the columns"):
-        _ = scant.results(folder).claims
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -192,7 +176,6 @@ def test_a_file_of_claims_that_holds_something_else(folder, capsys):
         ({"id": "top-b"}, "the claim 'top-b' is there twice"),
         ({"statement": None}, "has 'None' for statement, which is no text"),
         ({"n": 1.5}, "has '1.5' for n, which is no whole number"),
-        ({"estimate": "many"}, "has 'many' for estimate, which is no number"),
     ],
 )
 def test_claims_that_cannot_be(folder, changes, message):
@@ -208,15 +191,6 @@ def test_claims_that_cannot_be(folder, changes, message):
     )
     with pytest.raises(DataError, match=message):
         show(folder)
-
-
-@pytest.mark.parametrize("row", ["a,0.5,5,more", "a,0.5", ""])
-def test_a_row_that_is_not_as_long_as_the_head_is_refused(folder, row):
-    (folder / "tables/top.csv").write_text(f'learner,ndcg,n\n"k\nl",0.5,5\n{row}\n')
-    with pytest.raises(DataError, match=r"top\.csv, line 4: has \d cells, and not 3 as the head"):
-        show(folder, "top")
-    with pytest.raises(DataError, match="line 4"):
-        scant.results(folder).table("top")
 
 
 STEERING = "\x1b[2J\x9b31m\r\nforged"

@@ -8,8 +8,9 @@ from scant.present import panels, style
 
 AXES = {"queries": "queries n", "documents": "documents of a query m", "features": "features d"}
 SIZES = {"queries": "n", "documents": "m", "features": "d"}
-# where bounds are named, in turn, as they lie close: row and alignment
-ENDS = ((-1, "right"), (0, "left"))
+# where bounds may be named: the row, the side, and the points above it
+PLACES = ((-1, "right", 2), (0, "left", 2), (-1, "right", -9), (0, "left", -9))
+CROWDED = 1.6  # a panel becomes smaller, and not its texts, when room is made for what is beside it
 MEASURED = {"excess": "excess risk", "uniform": "largest gap found"}
 
 
@@ -29,7 +30,7 @@ def against(frame: pd.DataFrame, along: str):
         axis.set_xlim(first / 1.1, last * 1.1)
         if len(values):
             axis.set_ylim(values.min() / 2, values.max() * 4)
-        texts, bounds = {}, []
+        texts, bounds, boxes = {}, [], []
         for learner, look in looks.items():
             rows = panel[panel["learner"] == learner].sort_values(along)
             if rows.empty:
@@ -37,7 +38,7 @@ def against(frame: pd.DataFrame, along: str):
             bounded = rows.dropna(subset="bound")
             _draw_bound(axis, bounded, along, look[0], learner)
             if len(bounded) and _named_bound(bounded) not in bounds:  # several learners may have it
-                _name_bound(axis, bounded, along, look[0], *ENDS[len(bounds) % 2])
+                _name_bound(axis, bounded, along, look[0], boxes)
                 bounds.append(_named_bound(bounded))
             points = rows[rows["mean"] > 0]
             handles[learner] = panels.points(axis, points, along, look, learner)
@@ -55,9 +56,8 @@ def against(frame: pd.DataFrame, along: str):
         )
         axis.set_ylabel(MEASURED[panel["measured"].iloc[0]])
         ticks = sorted(panel[along].unique())
-        axis.set_xticks(
-            ticks, [f"{tick:,}" for tick in ticks], minor=False, fontsize=8 if len(ticks) < 6 else 7
-        )
+        named = ticks if len(ticks) < 6 else ticks[::-2]
+        axis.set_xticks(ticks, [f"{tick:,}" if tick in named else "" for tick in ticks])
         axis.set_xticks([], minor=True)
     title = (
         f"mean over seeds, and slope of the mean beside it; dotted: bounds\n"
@@ -78,20 +78,26 @@ def _draw_bound(axis, rows: pd.DataFrame, along: str, colour: str, learner: str)
     axis.plot(rows[along], rows["bound"], ":", label=learner, **look)
 
 
-def _name_bound(axis, rows: pd.DataFrame, along: str, colour: str, place: int, side: str) -> None:
-    """Write the name of a bound beside its first or last point; `place` and `side` are of
-    `ENDS`.
+def _name_bound(axis, rows: pd.DataFrame, along: str, colour: str, boxes: list) -> None:
+    """Write the name of a bound at its first or last point where none of the `boxes` of earlier
+    names is, to which it is added; nowhere if there is no room.
     """
-    axis.annotate(
-        rows["bound_by"].iloc[place],
-        (rows[along].iloc[place], rows["bound"].iloc[place]),
-        (0, 2),
-        textcoords="offset points",
-        ha=side,
-        fontsize=6.5,
-        color=colour,
-        bbox={"facecolor": "w", "edgecolor": "none", "pad": 0.5, "alpha": 0.85},
-    )
+    for place, side, above in PLACES:
+        text = axis.annotate(
+            rows["bound_by"].iloc[place],
+            (rows[along].iloc[place], rows["bound"].iloc[place]),
+            (0, above),
+            textcoords="offset points",
+            ha=side,
+            fontsize=6.5,
+            color=colour,
+            bbox={"facecolor": "w", "edgecolor": "none", "pad": 0.5, "alpha": 0.85},
+        )
+        box = text.get_window_extent().expanded(CROWDED, CROWDED)
+        if not box.count_overlaps(boxes):
+            boxes.append(box)
+            return
+        text.remove()
 
 
 against_n = partial(against, along="queries")
