@@ -36,7 +36,7 @@ def _fetch(arguments) -> None:
     from scant.data import fetch, registry
 
     dataset = registry.find(registry.load(arguments.registry), arguments.dataset)
-    fetch.fetch(dataset, arguments.part, arguments.output, arguments.mirror or None)
+    fetch.fetch(dataset, arguments.part, arguments.output)
 
 
 def _datasets(arguments) -> None:
@@ -190,10 +190,8 @@ def parser() -> argparse.ArgumentParser:
     output = option("--output", **required, type=Path, help="the file to write")
     registry = option("--registry", default="config/datasets.yaml", help="the data sets' registry")
     dataset = option("dataset", help="the data set's id"), option("part", help="the part's id")
-    tried_first = os.environ.get("SCANT_DATA") or None
-    mirror = option("--mirror", default=tried_first, help="a folder or address tried first")
     about = "Fetch one file of a data set and check it."
-    command("fetch", _fetch, about, *dataset, registry, mirror, output)
+    command("fetch", _fetch, about, *dataset, registry, output)
     command("datasets", _datasets, "List the registry's data sets.", registry)
     original = option("--input", **required, type=Path, help="the original file")
     about = "Convert an original file to a parquet table."

@@ -158,18 +158,13 @@ def test_no_command_overwrites_what_it_reads_nor_writes_a_file_twice(folder, cap
 EVALUATE = f"evaluate test.parquet {TRAIN} --policy logistic"
 LOGISTIC = "evaluate --policy logistic.arrow"
 TO_FIT = "fit train.parquet --trees 2 --output new.arrow"
-SIMULATE = "simulate hotel --policy uniform --rows 9 --output new.csv"
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (f"{EVALUATE} --select nan", "share of features is nan"),
         (f"{LOGISTIC} log --level nan", "level is nan; a confidence is from 0.5"),
-        (f"{TO_FIT} --policy forest --validation nan", "validation share is nan"),
         (f"{EVALUATE} --seed -1", "seed is -1"),
-        (f"{SIMULATE} --settings []", "are no object of JSON"),
-        (SIMULATE + ' --settings {"dimensions":1e3}', "dimensions is 1000.0; it must be a whole"),
         *(
             (f"{LOGISTIC} {log} --least-propensity={least}", "at most 1, here from 1e-100")
             for log in ("test.parquet", "log")

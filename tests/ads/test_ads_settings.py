@@ -55,6 +55,8 @@ def test_settings_of_an_evaluation(asked, message):
         ({"epsilon": "0.1"}, "epsilon is '0.1'; it is a number"),
         ({"lambdas": 0.1}, "lambdas are 0.1; they are a list"),
         ({"select": "x"}, "select is 'x'"),
+        ({"select": float("nan")}, "share of features is nan"),
+        ({"validation": float("nan")}, "validation share is nan"),
         ({"steps": 1.5}, "steps is 1.5; it is a whole number, or None"),
         ({"threshold": "f2"}, "unknown threshold 'f2'"),
         ({"undersample": True}, "undersample is True"),

@@ -92,10 +92,9 @@ def make(tmp_path, monkeypatch):
             head = dict.fromkeys(column for row in rows for column in row)
             texts = [{column: str(row.get(column, "")) for column in head} for row in rows]
             path.write_text(csv_text(texts, head))
-        if made_by is not None:
-            about = {"study": study, "files": manifest.checksums(folder, files)}
-            changes |= {"claims": restated} if restated else {}
-            manifest.save(about | made_by | changes, folder / manifest.NAME)
+        about = {"study": study, "files": manifest.checksums(folder, files)}
+        changes |= {"claims": restated} if restated else {}
+        manifest.save(about | made_by | changes, folder / manifest.NAME)
         return folder
 
     return make
@@ -318,11 +317,12 @@ def test_what_makes_it_fail(make, changes, statuses):
 
 
 def test_studies_without_manifest_or_claims(make, capsys):
-    a, b = make(), make("old", claims=None, made_by=None)
+    a, b = make(), make("old", claims=None)
     assert scant("compare", a, b) == 0
-    text = printed(capsys)
-    assert "B judges no claims." in text and "B has no manifest.json, so what made them" in text
-    assert "Settings" not in text
+    assert "B judges no claims." in printed(capsys)
+    (b / manifest.NAME).rename(b / "kept")
+    refused(capsys, "holds no finished claims or tables", "compare", a, b)
+    (b / "kept").rename(b / manifest.NAME)
     (a / "tables/finals.csv").rename(a / "tables/top.csv")
     made = {"files": {"claims.csv": "", "tables/top.csv": ""}}
     made["files"] = manifest.checksums(a, ["claims.csv", "claims-readings.csv", "tables/top.csv"])
@@ -416,7 +416,7 @@ def test_a_reference_has_what_figures_show(make):
         for path, text in zip(paths.values(), texts.values(), strict=True):
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
-        make(results=manifest.checksums(folder, paths))
+        make(results=manifest.checksums(folder, paths), made=provenance.made())
         return paths
 
     folder = make()
@@ -440,7 +440,7 @@ def test_what_cannot_be_a_reference(make, capsys):
     with pytest.raises(SettingError, match="is a reference itself"):
         reading.keep(folder.parent / "reference/small")
     (folder / manifest.NAME).unlink()
-    with pytest.raises(DataError, match=r"has no manifest\.json"):
+    with pytest.raises(DataError, match="holds no finished claims or tables"):
         reading.keep(folder)
     assert read(folder.parent / "reference/small").claims, "the reference before is still there"
     shutil.rmtree(folder)

@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import io
 import socket
-import tarfile
 import threading
 import zipfile
 from contextlib import suppress
@@ -249,16 +248,6 @@ def zipped(members) -> bytes:
     return file.getvalue()
 
 
-def tarred(members) -> bytes:
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w:gz") as archive:
-        for info, content in members:
-            info = info if isinstance(info, tarfile.TarInfo) else tarfile.TarInfo(info)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return file.getvalue()
-
-
 def serve(server, content: bytes, sha256=None, **part):
     folder, url, _ = server
     put(folder / "toy.zip", content)
@@ -266,9 +255,14 @@ def serve(server, content: bytes, sha256=None, **part):
 
 
 @pytest.mark.parametrize("suffix", PACK)
-@pytest.mark.parametrize("pack", [zipped, tarred])
-def test_a_part_is_taken_from_the_archive(server, pack, suffix):
-    content = pack([("../evil", b"evil"), (f"toy/Fold1/test.txt{suffix}", PACK[suffix](CONTENT))])
+def test_a_part_is_taken_from_the_archive(server, suffix):
+    content = zipped(
+        [
+            ("/evil", b"evil"),
+            ("../evil", b"evil"),
+            (f"toy/Fold1/test.txt{suffix}", PACK[suffix](CONTENT)),
+        ]
+    )
     toy = serve(server, content, hashlib.sha256(content).hexdigest())
     assert fetch(toy, "test", "out/toy/test.txt")["sha256"] == SHA256
     assert not list(server[0].parent.rglob("*evil*"))
@@ -500,19 +494,22 @@ def test_a_wrong_archive_is_kept_aside(server, tmp_path):
     assert ".rejected" in left and ".txt" not in left
 
 
-def link(name):
-    info = tarfile.TarInfo(name)
-    info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
+def zip_link(name):
+    info = zipfile.ZipInfo(name)
+    info.external_attr = 0o120777 << 16
     return info
 
 
 HELD = bytes(range(256)) * 999
 BAD_ARCHIVES = {
-    "tar link": (tarred([(link("toy/Fold1/test.txt"), b"")]), "not a regular file"),
+    "zip link": (zipped([(zip_link("toy/Fold1/test.txt"), b"/etc")]), "not a regular file"),
     "other members": (zipped([("toy/other.txt", CONTENT)]), "has no toy/Fold1/test.txt"),
-    "cut zip": (zipped([("toy/Fold1/test.txt", CONTENT)])[:100], "neither a zip nor a tar"),
+    "cut zip": (zipped([("toy/Fold1/test.txt", CONTENT)])[:100], "no zip archive"),
     "page": (b"<html>this page has moved</html>", "it is a web page"),
-    "cut tar": (tarred([("toy/Fold1/test.txt", HELD)])[:300], "cut short"),
+    "changed": (
+        zipped([("toy/Fold1/test.txt", HELD)]).replace(b"\xff", b"\0"),
+        "corrupt or cut short",
+    ),
 }
 
 
@@ -531,13 +528,6 @@ def test_content_has_a_limit(tmp_path, monkeypatch):
 
 
 # --- archives and compressed files that ask for too much
-def member(name="toy/Fold1/test.txt", **fields):
-    info = tarfile.TarInfo(name)
-    for field, value in fields.items():
-        setattr(info, field, value)
-    return info
-
-
 def zipped_by(method) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", method) as archive:
@@ -545,21 +535,10 @@ def zipped_by(method) -> bytes:
     return file.getvalue()
 
 
-def header(name="toy/Fold1/test.txt", **fields) -> bytes:
-    """The header of a tar's member alone, whatever it says of a size."""
-    return gzip.compress(member(name, **fields).tobuf(tarfile.GNU_FORMAT))
-
-
-PAX = member("pax", type=tarfile.XHDTYPE, size=20 << 20)
-HARD_LINK = member(type=tarfile.LNKTYPE, linkname="toy/a")
 MANY = [(f"{i}", b"") for i in range(60)]
 TOO_MUCH = {
-    "tar bomb": (tarred([("other", bytes(1 << 20)), ("toy/Fold1/test.txt", b"")]), "holds more"),
-    "huge size": (header(size=1 << 40), "holds more than 100,000 bytes"),
     "zip members": (zipped(MANY), "more than 50 members"),
-    "header": (gzip.compress(PAX.tobuf() + bytes(20 << 20)), "a header of more than 16,777,216"),
     "bzip2 in zip": (zipped_by(zipfile.ZIP_BZIP2), "compression method 12; deflate is read"),
-    "hard link": (tarred([(HARD_LINK, b"")]), "not a regular file"),
 }
 
 
@@ -581,16 +560,6 @@ def test_of_a_member_that_is_too_large_nothing_is_read(server, monkeypatch):
     monkeypatch.setattr(zipfile.ZipFile, "open", None)
     with pytest.raises(DataError, match=r"test\.txt decompresses to more than 100,000 bytes"):
         fetch(bomb, "test", "out/test.txt")
-
-
-@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", ""])
-def test_a_tar_may_be_packed_in_several_ways(server, kind):
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode=f"w:{kind}") as archive:
-        for name in ("../evil", "/evil", "./toy/Fold1/test.txt"):
-            archive.addfile(member(name, size=len(CONTENT)), io.BytesIO(CONTENT))
-    assert fetch(serve(server, file.getvalue()), "test", "out/toy/test.txt")["sha256"] == SHA256
-    assert not list(server[0].parent.rglob("*evil*"))
 
 
 @pytest.mark.parametrize(("suffix", "limit"), [(".gz", "20,000"), (".Z", "10,000")])
