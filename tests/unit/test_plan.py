@@ -328,6 +328,7 @@ def test_only_figures_with_something_to_show_are_asked_for():
         for stream in streams.values():
             stream |= {"settings": {"ratio": 9}} if stream.get("generator") == "adversary" else {}
         experiment = {"streams": list(streams), "learners": ["slam"]}
+        experiment["figures"] = ["figure-2.1", "figure-2.2", "figure-2.ap"]
         figures = planned(small(streams=streams, experiments={"all": experiment})).figures
         return [name for name in figures if name.startswith("figure-2.")]
 
