@@ -1,5 +1,6 @@
 """Verifying and archiving a finished study."""
 
+import gzip
 import json
 import zipfile
 
@@ -145,8 +146,10 @@ def test_results_are_whose_the_study_says_they_are(
     """All that the profiles of RO-Crate recommend of the results, the run and its software."""
     made = manifest.read(study)["made"] | {"project": project}
     said = settings.get("attribution", {})
-    data = {"mq2008/fold1-train": "", "optdigits/train": "", "optdigits/test": ""}
-    change(study, settings={"datasets": {}} | settings, made=made, data=data)
+    own = {"task": "ranking", "parser": "letor", "features": 2, "grades": 2, "terms": "CC0-1.0"}
+    own["parts"] = {"all": {"file": "x"}}
+    data = {"mq2008/fold1-train": "", "optdigits/train": "", "optdigits/test": "", "mine/all": ""}
+    change(study, settings={"datasets": {"mine": own}} | settings, made=made, data=data)
     with zipfile.ZipFile(archive.write(study, tmp_path / "small.zip")) as packed:
         graph = json.loads(packed.read(provenance.CRATE))["@graph"]
         text = packed.read("README.md").decode()
@@ -161,9 +164,10 @@ def test_results_are_whose_the_study_says_they_are(
     assert names(root["license"]) == [licence] and names(workflow["license"]) == ["MIT"]
     assert names(workflow["author"]) == ["The scant contributors"]
     based = [graph[entity["@id"]] for entity in root["isBasedOn"]]
-    titles = ["LETOR 4.0 MQ2008", "Optical Recognition of Handwritten Digits"]
+    titles = ["LETOR 4.0 MQ2008", "Optical Recognition of Handwritten Digits", "mine"]
     assert [entity["name"] for entity in based] == titles
     assert based[1]["license"] == "https://creativecommons.org/licenses/by/4.0/"
+    assert based[2]["license"] == "https://spdx.org/licenses/CC0-1.0"
     organizations = [entity for entity in graph.values() if entity["@type"] == "Organization"]
     assert graph[root["publisher"]["@id"]] in organizations
     addresses = {entity["url"] for entity in organizations if "url" in entity}
@@ -224,6 +228,25 @@ def test_a_study_that_is_a_link_is_left_alone(study, scant):
     code, said = scant("reference", of=link)
     assert code == 1 and f"{link} is a link" in said
     assert contents(reference) == kept
+
+
+def test_a_reference_has_what_figures_show(study):
+    def figures(**texts):
+        paths = {f"figures/{name}.csv": study / f"figures/{name}.csv" for name in texts}
+        for path, text in zip(paths.values(), texts.values(), strict=True):
+            path.write_text(text)
+        change(study, results=manifest.checksums(study, paths))
+        return paths
+
+    figures(old="x\n1\n", new="x\n2\n")
+    reading.keep(study)
+    (new,) = figures(new="x\n3\n").values()
+    kept = {path.name: path for path in (reading.keep(study) / "figures").iterdir()}
+    assert [*kept] == ["new.csv.gz"], "the old one is gone"
+    assert gzip.decompress(kept["new.csv.gz"].read_bytes()) == new.read_bytes()
+    new.write_text("edited")
+    with pytest.raises(DataError, match=r"new\.csv: has changed since"):
+        reading.keep(study)
 
 
 def test_a_reference_is_not_written_through_a_link_and_leaves_what_is_not_its_own(

@@ -41,7 +41,7 @@ learners:
 experiments:
   all: &all
     {streams: [sim], learners: [slam, listnet], seeds: 2, tuning: paper, tuning_seeds: 0,
-     rounds: 40}
+     rounds: 40, figures: [figure-2.2]}
   top:
     {<<: *all, kind: top, learners: [ranksvm], figures: [figure-top-regret], regret: true}
   lower: {<<: *all, learners: [slam], streams: [foe]}

@@ -122,7 +122,7 @@ streams:
   foe: {generator: adversary, settings: {ratio: 9}}
 learners: {slam: {kind: slam}, squared: {kind: rtop, surrogate: squared}}
 experiments:
-  old: {kind: perceptron, learners: [slam], streams: [data, foe]}
+  old: {kind: perceptron, learners: [slam], streams: [data, foe], figures: [figure-2.2]}
   bounds: {kind: perceptron, learners: [slam], streams: [foe]}
   top: {kind: top, learners: [squared], streams: [data, sim], figures: [figure-3.4]}
   slow:

@@ -1,6 +1,7 @@
 """What families declare of figures, tables and looks: there, told apart, said in words."""
 
 import re
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -64,9 +65,11 @@ def test_headings_of_figures_are_questions_that_are_read_at_a_glance(shown):
 def test_a_study_may_ask_for_the_figures_that_are_shown_on_request(family):
     asked = figures_to_ask_for(family)
     assert experiment_settings(family)["figures"]["items"]["else"]["enum"] == asked
-    study = {"experiments": {"e": {"figures": asked[:1]}}}
     for name in asked:
-        assert SHOWN[name].includes(study, "e") == (name in asked[:1])
+        others = [other for other in asked if other != name]
+        assert not SHOWN[name].includes({"experiments": {"e": {"figures": others}}}, "e")
+        one = replace(SHOWN[name], shows=families.always)
+        assert one.includes({"experiments": {"e": {"figures": [name]}}}, "e")
 
 
 def test_curves_are_of_measures_that_are_recorded():

@@ -8,7 +8,10 @@ import pytest
 
 from scant import starting
 from scant.errors import SettingError
+from scant.schema import read_yaml
 from scant.starter import my_figure, my_learner, my_quantity
+from scant.study import settings
+from scant.study.plan import Plan
 
 
 def tree(folder) -> dict[str, bytes]:
@@ -27,6 +30,18 @@ def test_a_study_begins_in_a_new_folder(tmp_path, capsys):
     }
     first = {"Snakefile", "study.yaml", "my_claims.yaml", "my_data.csv", *own, *starting.PROFILES}
     assert {*tree(tmp_path / "new")} == first
+
+
+@pytest.mark.parametrize("claims", [None, "my_claims.yaml", ["config/claims", "my_claims.yaml"]])
+def test_it_has_no_figure_or_theorem_of_the_papers_that_it_does_not_ask_for(tmp_path, claims):
+    starting.begin(tmp_path)
+    study = read_yaml(tmp_path / "study.yaml") | {"claims": claims}
+    plan = Plan(*settings.load(study))
+    assert list(plan.figures) == ["figure-2.2", "figure-3.4"]
+    assert ("theorems-top" in plan.tables) == isinstance(claims, list)
+    for experiment in study["experiments"].values():
+        del experiment["figures"]
+    assert not Plan(*settings.load(study)).figures
 
 
 def test_what_else_is_in_the_folder_is_said_and_stays(tmp_path, capsys):

@@ -56,7 +56,9 @@ experiments:
   clicks:
     {kind: rankings, click_logs: [look], learners: [as-is], seeds: 2, visits: [20, 50],
      figures: [figure-learning]}
-  online: {streams: [linear], learners: [slam, listnet, random], rounds: 20, seeds: 2}
+  online:
+    {streams: [linear], learners: [slam, listnet, random], rounds: 20, seeds: 2,
+     figures: [figure-2.2]}
   games:
     {kind: fixed-items, games: [flip], learners: [ftpl], rounds: 20, seeds: 2,
      figures: [figure-games-rounds]}

@@ -56,6 +56,7 @@ LICENCES = {  # the terms of the registry that a licence's address is known for
     "CC BY 4.0": "https://creativecommons.org/licenses/by/4.0/",
     "CC BY-NC-SA 4.0": "https://creativecommons.org/licenses/by-nc-sa/4.0/",
 }
+SPDX = re.compile(r"[A-Za-z][A-Za-z-]*\d?-\d[0-9.]*")  # the id of a licence, with its version
 MANIFEST = re.compile(rf"results/[^/]+/{re.escape(manifest.NAME)}")
 LARGEST = 1 << 26  # bytes of a manifest
 ABOUT = (
@@ -321,7 +322,7 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     known = registry.load(extra=content["settings"]["datasets"])
     read = dict.fromkeys(name.partition("/")[0] for name in content["data"])
     about["isBasedOn"] = [
-        add(f"#data-{id}", "Dataset", name=known[id].title, license=_terms(known[id]))
+        add(f"#data-{id}", "Dataset", name=known[id].title or id, license=_terms(known[id]))
         for id in read
         if id in known
     ]
@@ -332,6 +333,8 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
 
 def _terms(dataset: registry.Dataset) -> str:
     """The address of a data set's licence, if it is known; else its terms in words."""
+    if SPDX.fullmatch(dataset.terms):
+        return f"https://spdx.org/licenses/{dataset.terms}"
     addresses = (url for name, url in LICENCES.items() if dataset.terms.startswith(name))
     return next(addresses, dataset.terms)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 from scant.data.registry import Dataset
@@ -29,6 +30,7 @@ RUN = "results/{study}/runs/{run}.parquet"
 COMPARATOR = "results/{study}/comparators/{run}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
+PAPERS = ("config", "claims")  # the folder of claims about the papers
 DRAWS = "results/{study}/{kind}/{stream}"  # the folder of all draws of a stream or log
 # One job draws several seeds of a stream or log, into a folder that is named by them. A family
 # leaves the name open.
@@ -178,7 +180,7 @@ class Plan:
     @cached_property
     def tables(self) -> dict[str, Target]:
         """The tables that the study has something to show in, by name; tables of theory only where
-        the study judges claims.
+        the study judges claims about the papers.
         """
         return {name: target for name, target in self._targets() if not target.shown.draw}
 
@@ -204,7 +206,7 @@ class Plan:
     def _targets(self):
         for family, shown in self.shown:
             target = Target(family, shown, self._experiments(family, shown))
-            checked = shown.reads == "nothing" and self.study["claims"]
+            checked = shown.reads == "nothing" and judges_papers(self.study)
             if self.files(target) or (checked and family in self.families.values()):
                 yield shown.name, target
 
@@ -299,6 +301,13 @@ class Plan:
         `scant.declare.families.Family.details`.
         """
         return self.families[experiment].details(self.study, experiment)
+
+
+def judges_papers(study: Mapping) -> bool:
+    """Whether a study judges claims about the papers, and not only its own."""
+    listed = study["claims"] or []
+    paths = [listed] if isinstance(listed, str) else listed
+    return any(Path(path).parts[:2] == PAPERS for path in paths)
 
 
 def sources(files: Iterable[str]) -> list[str]:
