@@ -3,7 +3,6 @@ import argparse
 import gc
 import json
 import os
-import re
 import shlex
 import sys
 from pathlib import Path
@@ -17,8 +16,7 @@ from scant.data.registry import groups_beside
 from scant.errors import ScantError
 from scant.files import sha256
 from scant.schema import PACKAGE, of_project, read_yaml
-from scant.study import events, absent_data, plan, settled
-from scant.study import settings as studies
+from scant.study import absent_data, plan, settings as studies, settled
 from scant.study.code import digest as code
 from scant.study.digests import Digests
 from scant.study.paths import digest
@@ -47,11 +45,10 @@ try:
     files = workflow.configfiles
     study_files = [file for file in files if read_yaml(file).get("study") == config.get("study")]
     studies.understand(config, workflow.config_settings.config)
-    planned = not workflow.is_main_process
-    if planned:
-        settled_study, lacking = settled.read(SETTLED), {}
-    else:
+    if workflow.is_main_process:
         settled_study, lacking = studies.settle(config, study_files, SETTLED)
+    else:
+        settled_study, lacking = settled.read(SETTLED), {}
 except ScantError as error:
     raise WorkflowError(str(error)) from None
 
@@ -61,18 +58,12 @@ DIGESTS = Digests(settled_study)
 if workflow.is_main_process:
     for line in [*absent_data.notices(STUDY, lacking), *studies.unplayed(settled_study.given)]:
         logger.warning(line)
-    if not workflow.output_settings.dryrun:
-        logger.addHandler(events.Events(events.RECORD.format(study=STUDY["study"])))
 
 
 # To hold its limit of 100 jobs a second, Snakemake looks at all ready jobs again a second after each look, and each job
 # that ends adds a look: after a few hundred jobs it does little else. Cores, or the cluster, are limit enough.
 onstart:
     workflow.scheduler.job_rate_limiter = None
-
-
-onerror:
-    print(f"Which jobs failed, and why: scant status results/{STUDY['study']}", file=sys.stderr)
 
 
 pathvars:
@@ -105,12 +96,7 @@ def needs(memory, minutes):
 
 def limit(name):
     """A limit of the runs of a family, "memory" or "minutes", likewise."""
-
-    def of_attempt(wildcards, attempt):
-        experiment = wildcards.run.partition("/")[0]
-        return getattr(PLAN.families[experiment], name) * attempt
-
-    return of_attempt
+    return lambda job, attempt: getattr(PLAN.families[job.run.split("/")[0]], name) * attempt
 
 
 def own_files(wildcards):

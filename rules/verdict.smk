@@ -59,7 +59,7 @@ rule report:
         rules.claims.output if CLAIMS else [],
     output:
         page="<results>/report.html",
-        manifest=update(f"<results>/{manifest.NAME}"),  # which keeps what it listed before
+        manifest=f"<results>/{manifest.NAME}",
         settings=f"<results>/{provenance.STUDY}",
     log:
         "<results>/logs/report.log",

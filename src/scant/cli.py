@@ -23,11 +23,11 @@ from scant.errors import ScantError, SettingError, check_name, printable, printa
 GROUPS = {
     "A study of your own": ("init", "datasets", "fetch", "convert", "schema", "compile"),
     "What a study found": ("show", "table", "compare"),
-    "The files of a study": ("status", "verify", "archive", "prune", "reference"),
+    "The files of a study": ("verify", "archive", "reference"),
     "Logs of your own": ("ads",),
     "For the workflow": ("job",),
 }  # of the commands, in the help
-LOOK = ("show", "table", "compare", "status", "verify", "archive", "prune", "reference", "datasets")
+LOOK = ("show", "table", "compare", "verify", "archive", "reference", "datasets")
 # objects after which Python looks for garbage; by default so few that figures take a tenth longer
 NEW = 50_000
 
@@ -36,7 +36,7 @@ def _fetch(arguments) -> None:
     from scant.data import fetch, registry
 
     dataset = registry.find(registry.load(arguments.registry), arguments.dataset)
-    fetch.fetch(dataset, arguments.part, arguments.output, arguments.mirror or None)
+    fetch.fetch(dataset, arguments.part, arguments.output)
 
 
 def _datasets(arguments) -> None:
@@ -102,25 +102,10 @@ def _verify(arguments) -> int:
     return int(bool(verified.changed or verified.gone))
 
 
-def _prune(arguments) -> None:
-    from scant.finished import pruning
-
-    prunable = pruning.prunable(arguments.folder, arguments.drawn)
-    print("\n".join(pruning.describe(prunable, arguments.drawn, arguments.delete)), flush=True)
-    if arguments.delete:
-        pruning.delete(arguments.folder, prunable)
-
-
 def _archive(arguments) -> None:
     from scant.finished import archive
 
     print(archive.write(arguments.folder, arguments.output, arguments.runs))
-
-
-def _status(arguments) -> None:
-    from scant.page import status
-
-    print(status.describe(status.status(arguments.folder)), end="")
 
 
 def _compile(arguments) -> None:
@@ -139,7 +124,6 @@ def _init(arguments) -> None:
     print(
         f"cd {shlex.quote(str(arguments.folder))}\n"
         "snakemake --cores all                      # play it\n"
-        f"{f'scant status {results}':<40}   # how far it is\n"
         f"{f'scant show {results}':<40}   # what came of it\n"
         "On Slurm: pip install snakemake-executor-plugin-slurm, then snakemake --workflow-profile "
         "profiles/slurm"
@@ -206,10 +190,8 @@ def parser() -> argparse.ArgumentParser:
     output = option("--output", **required, type=Path, help="the file to write")
     registry = option("--registry", default="config/datasets.yaml", help="the data sets' registry")
     dataset = option("dataset", help="the data set's id"), option("part", help="the part's id")
-    tried_first = os.environ.get("SCANT_DATA") or None
-    mirror = option("--mirror", default=tried_first, help="a folder or address tried first")
     about = "Fetch one file of a data set and check it."
-    command("fetch", _fetch, about, *dataset, registry, mirror, output)
+    command("fetch", _fetch, about, *dataset, registry, output)
     command("datasets", _datasets, "List the registry's data sets.", registry)
     original = option("--input", **required, type=Path, help="the original file")
     about = "Convert an original file to a parquet table."
@@ -225,17 +207,6 @@ def parser() -> argparse.ArgumentParser:
         option("--output", nargs="+", **required, type=Path, help="the files to write"),
     )
     folder = option("folder", type=Path, help="the study's results, results/{study}")
-    about = "List the files of a finished study that its settings do not ask for any more."
-    command(
-        "prune",
-        _prune,
-        about,
-        folder,
-        option("--delete", **flag, help="delete them; else they are only listed"),
-        option("--drawn", **flag, help="also streams and logs, which can be made again"),
-    )
-    about = "Say how far a study is, which jobs failed, and what the rest took."
-    command("status", _status, about, folder)
     command(
         "show",
         _show,

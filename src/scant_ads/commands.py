@@ -202,9 +202,6 @@ def add(parser: argparse.ArgumentParser) -> None:
             help="regularisation, the best of which is chosen on a part of the training log",
         ),
         option(
-            "--validation", type=float, default=0.2, help="the share of that part (default 0.2)"
-        ),
-        option(
             "--steps",
             type=int,
             help="steps of gradient descent for each ad (default 20 for each of its rows, from "
@@ -212,28 +209,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         ),
         option("--trees", type=int, default=40, help="trees of a forest (default 40)"),
         option(
-            "--tree-rows",
-            type=int,
-            default=1 << 14,
-            help="rows that each tree learns from, drawn at random (default 16384)",
-        ),
-        option("--leaf", type=int, default=20, help="least rows of a leaf of a tree (default 20)"),
-        option(
             "--undersample",
             type=int,
             help="misses kept for each click, by classifiers (default all)",
-        ),
-        option(
-            "--threshold",
-            choices=("f1", "precision", "recall"),
-            default="f1",
-            help="what a ranker's thresholds maximise (default f1)",
-        ),
-        option(
-            "--select",
-            type=float,
-            default=1.0,
-            help="share of features kept, by information gain (default 1)",
         ),
         option("--seed", type=int, default=0, help="the seed of learning (default 0)"),
     )
@@ -250,12 +228,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         ),
         option("--rows", type=int, required=True, help="how many visits"),
         option("--seed", type=int, default=0, help="the seed of the visits (default 0)"),
-        option("--settings", type=_json, default={}, help="settings of the campaign, as JSON"),
-        option(
-            "--parts",
-            type=int,
-            help="write a folder of so many parquet files instead, one after the other",
-        ),
         option(
             "--output",
             type=Path,
@@ -409,17 +381,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def simulate(arguments) -> None:
     from scant_ads import simulated
 
-    draw = (
-        arguments.campaign,
-        arguments.settings,
-        arguments.policy,
-        arguments.rows,
-        arguments.seed,
-    )
-    if arguments.parts is None:
-        simulated.simulate(*draw, arguments.output)
-    else:
-        simulated.simulate_parts(*draw, arguments.parts, arguments.output)
+    given = arguments.campaign, arguments.policy, arguments.rows, arguments.seed
+    simulated.simulate(*given, arguments.output)
 
 
 def check(arguments) -> int:
@@ -773,12 +736,3 @@ def _csv_or_json(text: str) -> Path:
     if not text.lower().endswith((".csv", ".json")):
         raise argparse.ArgumentTypeError(f"{text!r} ends neither in .csv nor in .json")
     return Path(text)
-
-
-def _json(text: str):
-    from scant_ads.reading.nested import parsed
-
-    try:
-        return parsed(text)
-    except (ValueError, RecursionError) as error:
-        raise argparse.ArgumentTypeError(f"not JSON: {error}") from None

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scant_ads as sa
-from scant.errors import SettingError
 from scant_ads.reading.amounts import Units, amounts
-from scant_ads.unit import Unit
 
 
 @pytest.mark.parametrize(
@@ -171,12 +169,3 @@ def test_the_command_line_and_the_report_take_rewards_below_0(tmp_path, capsys):
     assert "Lift: by how much the mean reward is above today's" in capsys.readouterr().out
     assert json.loads((tmp_path / "out.json").read_text())["unit"]["reward_min"] == -20
     assert "lift, %" not in (tmp_path / "out.html").read_text()
-
-
-def test_limits_that_are_none_are_refused():
-    for least, most in ((1, 1), (2, 1), (np.nan, 1), (-np.inf, 1)):
-        with pytest.raises(SettingError, match=r"the (largest|least) reward is a number"):
-            Units(reward_min=least, reward_max=most)
-    with pytest.raises(SettingError, match="leave `reward_min` and `reward_max` out"):
-        Units(rewards="losses", reward_min=-1)
-    assert Unit(20.0, "EUR", least=-20.0).total(0.75, 1) == "10 EUR in all"

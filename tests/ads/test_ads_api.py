@@ -78,25 +78,6 @@ def test_a_frame_and_a_file_give_the_same_log(tmp_path, form):
             np.testing.assert_array_equal(column, taken.columns()[name], name)
 
 
-def test_frames_that_are_no_logs_are_refused():
-    for wrong, message in (
-        ({"action": [1]}, "a dict is none"),
-        (frame(5).rename(columns={"age": 3}), "column name 3 is no text"),
-        (frame(5).assign(age=[1, "a", None, [], {}]), "not a data frame with columns of numbers"),
-    ):
-        with pytest.raises(DataError, match=message):
-            sa.Log.from_frame(wrong)
-    with pytest.raises(SettingError, match=r"give Log.read\('log.csv'\)"):
-        sa.fit("log.csv")
-    made = frame(50).rename(columns={"reward": "click"})
-    renamed = sa.Log.from_frame(made)
-    assert not renamed.check().ok and "with errors" in repr(renamed)
-    assert "Is it 'click'?" in str(renamed.check())
-    with pytest.raises(DataError, match="there is no column 'reward'"):
-        sa.fit(renamed)
-    assert len(sa.Log.from_frame(made, {"reward": "click"})) == 50
-
-
 def test_a_report_is_a_mapping_that_reads_as_text(logs):
     report = logs[0].check()
     assert report.ok and report["rows"] == 3000 and {*report} >= {"form", "problems"}

@@ -1,7 +1,6 @@
 """Policies in use: loaded they choose the same ads, and log the right propensities."""
 
 import json
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,7 @@ from test_ads_parts import write_without_a_page
 import scant_ads as sa
 from scant import files
 from scant.errors import DataError, SettingError
-from scant_ads.policies import applying, encoding, saving
+from scant_ads.policies import applying, encoding
 from scant_ads.reading import arrays, formats
 
 CONTEXTS = ["kind", "age"]
@@ -176,30 +175,6 @@ def test_what_cannot_be_saved_or_loaded_says_why(policies, tmp_path):
             sa.Policy.load(own)
 
 
-@pytest.mark.parametrize("kind", LEARNT)
-def test_forged_numbers_are_refused(kind, policies, tmp_path):
-    """Each array with an entry more, or out of range: refused, or the policy still chooses."""
-    arrays, described = saving._read(policies[kind][1])
-
-    def forged(**changes):
-        held = {name: pa.array([changes.pop(name, values)]) for name, values in arrays.items()}
-        table = pa.table(held).replace_schema_metadata(files.encoded(described | changes))
-        write_arrow(table, tmp_path / "x")
-        return sa.Policy.load(tmp_path / "x")
-
-    for name, values in arrays.items():
-        wrongs = (np.append(values, values[:1]), values[1:])
-        wrongs += (np.where(values == values, values + 10**6, 0),)
-        for wrong in wrongs:
-            with suppress(DataError):
-                assert {*forged(**{name: wrong}).predict(frame(20)[CONTEXTS])} <= {*"abc"}
-    cases = (("actions", ["a", "a", "b"]), ("untrained", ["z"]))
-    cases += (("settings", {"kind": "os:system"}), ("version", 2), ("threshold", "x"))
-    for key, value in cases:
-        with pytest.raises(DataError, match="not a saved policy"):
-            forged(**{key: value})
-
-
 # --- new visits
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
 def test_ads_are_shown_with_the_probabilities_that_are_logged(policies, epsilon):
@@ -292,6 +267,14 @@ def test_visits_that_cannot_be_used_leave_no_file(policies, tmp_path, change, me
     assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
 
 
+def test_visits_that_a_damaged_page_lacks_are_noticed(policies, tmp_path):
+    path = tmp_path / "new.parquet"
+    write_without_a_page(pa.table({"age": [30.0, 40.0], "kind": ["red", "blue"]}), path)
+    with pytest.raises(DataError, match="0 rows, where its metadata say 2"):
+        applying.apply(policies["logistic"][0], path, tmp_path / "shown.csv")
+    assert [*tmp_path.iterdir()] == [path]
+
+
 def test_no_visit_is_lost_in_a_text_whose_quotation_mark_is_left_open(policies, tmp_path):
     rows, path = [f"{20 + number},red\n" for number in range(40)], tmp_path / "new.csv"
     for text, right in (('30,"red\n', False), ('30,"red\nor blue"\n', True)):
@@ -305,80 +288,6 @@ def test_no_visit_is_lost_in_a_text_whose_quotation_mark_is_left_open(policies, 
         assert error.value.line == 12 and [*tmp_path.iterdir()] == [path]
 
 
-@pytest.mark.parametrize(
-    ("column", "keep", "message"),
-    [
-        ({"age": [1.0, 2.0]}, [], "two columns are called 'age'"),
-        ({"kind": [["red"], ["blue"]]}, [], "not a log whose column 'kind' holds texts"),
-        ({"visit": [[1], [2]]}, ["visit"], "shown.csv: cannot hold a column that is to be kept"),
-        ({"visit": [1, 2]}, ["visit", "visit"], "--keep visit: another column that is written"),
-        ({"action": ["a", "b"]}, ["action"], "--keep action: another column that is written"),
-        ({"visit": [1, 2]}, ["vist"], "'vist'"),
-    ],
-)
-def test_columns_that_cannot_be_used_leave_no_file(
-    policies, tmp_path, column, keep, message, capsys
-):
-    table = pa.table({"kind": ["red", "blue"], "age": [30.0, 40.0]})
-    ((name, values),) = column.items()
-    table = table.drop_columns("kind") if name == "kind" else table
-    pq.write_table(table.append_column(name, pa.array(values)), tmp_path / "new.parquet")
-    files = f"{policies['logistic'][1]} {tmp_path}/new.parquet --output {tmp_path}/shown.csv"
-    assert ads(f"apply {files}", *(["--keep", *keep] if keep else [])) == 1
-    assert message in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["new.parquet"]
-
-
-def test_visits_that_a_damaged_page_lacks_are_noticed(policies, tmp_path):
-    path = tmp_path / "new.parquet"
-    write_without_a_page(pa.table({"age": [30.0, 40.0], "kind": ["red", "blue"]}), path)
-    with pytest.raises(DataError, match="0 rows, where its metadata say 2"):
-        applying.apply(policies["logistic"][0], path, tmp_path / "shown.csv")
-    assert [*tmp_path.iterdir()] == [path]
-
-
 def write_arrow(table, path):
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
-
-
-VIEW = pa.string_view()
-
-
-def as_views(made: pd.DataFrame) -> pa.Table:
-    """Texts in Arrow's `string_view`, in which polars keeps them."""
-    columns = {}
-    for name, values in made.items():
-        number = pd.api.types.is_numeric_dtype(values)
-        columns[name] = pa.array(values if number else values.tolist(), None if number else VIEW)
-    return pa.table(columns)
-
-
-@pytest.mark.parametrize("output", ["csv", "parquet"])
-def test_texts_may_be_views(policies, visitors, tmp_path, output):
-    made, _ = visitors
-    write_arrow(as_views(made), tmp_path / "new.arrow")
-    policy, target = policies["logistic"][0], tmp_path / f"shown.{output}"
-    done = applying.apply(policy, tmp_path / "new.arrow", target, epsilon=0, keep=["note"])
-    assert done.rows == len(made)
-    read = pd.read_csv(target) if output == "csv" else pd.read_parquet(target)
-    assert read["action"].tolist() == policy.predict(made).tolist() and set(read["note"]) == {"x;y"}
-    log = frame(300)
-    assert str(sa.Log.from_frame(as_views(log)).check()) == str(sa.Log.from_frame(log).check())
-
-
-ODD = b'{"index_columns": ["none"], "columns": [], "column_indexes": []}'
-
-
-@pytest.mark.parametrize("metadata", [b"x", b"\xff", b"[]", b"{}", ODD])
-def test_what_a_file_of_visits_says_for_pandas_does_not_matter(policies, tmp_path, metadata):
-    table = pa.table({"age": [30.0, 40.0], "kind": ["red", "blue"]})
-    odd = table.replace_schema_metadata({b"pandas": metadata})
-    for name, described in (("plain", table), ("odd", odd)):
-        pq.write_table(described, tmp_path / f"{name}.parquet")
-        for target in (tmp_path / f"to-{name}.csv", tmp_path / f"to-{name}.parquet"):
-            path = tmp_path / f"{name}.parquet"
-            applying.apply(policies["logistic"][0], path, target, 0, 0, ["kind"])
-    assert (tmp_path / "to-odd.csv").read_bytes() == (tmp_path / "to-plain.csv").read_bytes()
-    plain, odd = (pq.read_table(tmp_path / f"to-{name}.parquet") for name in ("plain", "odd"))
-    assert odd.equals(plain)

@@ -10,12 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from ads_logs import ads
-from test_ads_applying import write_arrow
 
 import scant_ads as sa
-from scant import files
 from scant.errors import SettingError
-from scant_ads.policies import applying
 
 QUICK = {"steps": 2000, "lambdas": (0.1,)}
 STEPS = "--steps 2000 --lambdas 0.1"
@@ -157,49 +154,17 @@ def test_no_command_overwrites_what_it_reads_nor_writes_a_file_twice(folder, cap
         assert "is to be written twice" in message
 
 
-def test_what_python_writes_is_no_input_either(folder):
-    log, parts = sa.Log.read("test.parquet"), sa.Log.read("log")
-    policy = sa.Policy.load("logistic.arrow")
-    found, of_parts = sa.evaluate([policy], log), sa.evaluate([policy], parts)
-    learnt = sa.fit(log, "logistic", **QUICK)
-    for write, target in (
-        (found.write, "test.parquet"),
-        (found.write, "logistic.arrow"),
-        (found.report, "test.parquet"),
-        (of_parts.write, "log/0.parquet"),
-        (of_parts.report, "log/x.html"),
-        (policy.save, "logistic.arrow"),
-        (learnt.save, "test.parquet"),
-        (lambda target: applying.apply(policy, "train.parquet", target), "logistic.arrow"),
-    ):
-        before = {path: path.read_bytes() for path in Path().rglob(Path(target).name)}
-        with pytest.raises(SettingError, match=r"is also an input|which is an input"):
-            write(target)
-        assert {path: path.read_bytes() for path in Path().rglob(Path(target).name)} == before
-
-
 # --- numbers
 EVALUATE = f"evaluate test.parquet {TRAIN} --policy logistic"
 LOGISTIC = "evaluate --policy logistic.arrow"
 TO_FIT = "fit train.parquet --trees 2 --output new.arrow"
-SIMULATE = "simulate hotel --policy uniform --rows 9 --output new.csv"
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (f"{EVALUATE} --select nan", "share of features is nan"),
         (f"{LOGISTIC} log --level nan", "level is nan; a confidence is from 0.5"),
-        (f"{LOGISTIC} log --level 5", "level is 5.0; a confidence is from 0.5"),
-        (f"{TO_FIT} --policy forest --validation nan", "validation share is nan"),
         (f"{EVALUATE} --seed -1", "seed is -1"),
-        (f"{SIMULATE} --seed -1", "seed is -1"),
-        (f"{SIMULATE} --settings []", "are no object of JSON"),
-        (SIMULATE + ' --settings {"dimensions":1000000000}', "must be from 3 to 10,000"),
-        (SIMULATE + ' --settings {"dimensions":1e3}', "dimensions is 1000.0; it must be a whole"),
-        (SIMULATE + ' --settings {"strength":"a"}', "strength is 'a'; it must be a finite number"),
-        (SIMULATE + ' --settings {"share":Infinity}', "share is inf; it must be a finite number"),
-        (SIMULATE + ' --settings {"world":-1}', "world is -1; it must be 0 or more"),
         *(
             (f"{LOGISTIC} {log} --least-propensity={least}", "at most 1, here from 1e-100")
             for log in ("test.parquet", "log")
@@ -213,42 +178,6 @@ SIMULATE = "simulate hotel --policy uniform --rows 9 --output new.csv"
 )
 def test_numbers_and_names_that_cannot_be_are_refused(folder, capsys, words, message):
     assert message in refused(capsys, words)
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("epsilon", "all"),
-        ("epsilon", None),
-        ("epsilon", np.nan),
-        ("epsilon", 2),
-        ("lambdas", [None]),
-        ("seed", []),
-    ],
-)
-def test_forged_settings_of_a_saved_policy_are_refused(folder, capsys, key, value):
-    with pa.OSFile("logistic.arrow") as file, pa.ipc.open_file(file) as reader:
-        table, about = reader.read_all(), files.metadata_of(reader.schema)
-    forged = files.encoded(about | {"settings": about["settings"] | {key: value}})
-    write_arrow(table.replace_schema_metadata(forged), "forged.arrow")
-    files.seal("forged.arrow")
-    apply, evaluate = "apply forged.arrow test.parquet --output new.csv", "evaluate test.parquet"
-    for words in (apply, f"{evaluate} --policy forged.arrow"):
-        assert "forged.arrow: not a saved policy" in refused(capsys, words)
-
-
-@pytest.mark.parametrize("name", ["a\0b.csv", "\udcff.csv"])
-def test_a_path_that_cannot_be_is_refused(folder, capsys, name):
-    for words in (
-        f"fit train.parquet --policy logistic {STEPS} --output {name}",
-        f"fit {name} --policy logistic {STEPS} --output new.arrow",
-        f"apply logistic.arrow test.parquet --output {name}",
-        f"apply {name} test.parquet --output new.csv",
-        f"evaluate test.parquet --policy {name}.arrow",
-        f"evaluate test.parquet --policy logistic.arrow --report {name}",
-        f"simulate hotel --policy uniform --rows 9 --output {name}",
-    ):
-        assert "a character that no path can hold" in refused(capsys, words)
 
 
 # --- texts of somebody's log

@@ -11,7 +11,6 @@ from test_ads_arms import ab, bounds_of
 from test_ads_parts import written
 
 import scant_ads as sa
-from scant.cli import main
 from scant.errors import DataError, SettingError
 from scant_ads.diagnosis import showings
 from scant_ads.diagnosis.showings import Showings
@@ -184,13 +183,6 @@ def test_propensities_are_not_stated_twice_and_their_lack_is_mended():
     assert any("--propensity 0.5, or control=0.5,treatment=0.5" in mend for mend in mends)
 
 
-@pytest.mark.parametrize("text", ["x", "a=0.5,a=0.5", "=0.5", "a=0.5,b"])
-def test_the_command_refuses_what_is_no_split(text, capsys):
-    with pytest.raises(SystemExit):
-        main(["ads", "check", "log.csv", "--propensity", text])
-    assert "is neither a share, such as 0.5, nor shares of different ads" in capsys.readouterr().err
-
-
 # --- looking again
 def test_answers_hold_for_all_planned_looks_together():
     log = sa.Log.from_frame(named(ab(6000)))
@@ -234,14 +226,6 @@ def test_the_sample_ratios_of_several_ads_share_the_error():
             assert (found is not None) == (3 * both_tails < showings.MISMATCH)
             accused.append((found is not None, both_tails < showings.MISMATCH))
     assert {(False, True), (True, True), (False, False)} == {*accused}
-
-
-@pytest.mark.parametrize("shares", [(0.25,) * 4, (0.7, 0.2, 0.1), (0.333,) * 3])
-def test_right_samples_of_several_ads_are_not_accused(shares):
-    random, given = np.random.default_rng(1), dict(zip("abcd", shares, strict=False))
-    for shown in random.multinomial(100_000, np.array(shares) / sum(shares), 300).tolist():
-        counts = dict(zip(given, shown, strict=True))
-        assert showings.mismatch(counted(counts, given)) is None
 
 
 def test_a_wrong_sample_ratio_leaves_no_answer_unless_users_explain_it():

@@ -379,17 +379,6 @@ def test_apply_chooses_among_the_eligible_ads_of_each_row(tmp_path, monkeypatch)
         applying.apply(policy, "new.csv", "none.csv")
 
 
-def test_what_explores_is_shown_as_often_as_its_propensity_says():
-    policy = sa.fit(frame(400), "logistic", epsilon=0.4)
-    u = (np.arange(600) + 0.5) / 600
-    for eligible in (["a", "c", "d"], ["b"], [*ADS]):
-        visits = pd.DataFrame({"x": np.full(600, 0.3), "eligible": [eligible] * 600})
-        action, propensity = applying.drawn(policy, visits, u)
-        counts = np.bincount(action, minlength=4) / 600
-        np.testing.assert_allclose(counts, policy.predict_proba(visits)[0], atol=1e-9)
-        np.testing.assert_allclose(propensity, counts[action])
-
-
 @pytest.mark.parametrize("write", [json.dumps, str, dict])
 def test_apply_finds_the_lists_that_an_object_holds(tmp_path, write):
     made, path = frame(300), tmp_path / "log.parquet"

@@ -171,15 +171,6 @@ def test_shared_rows_are_those_of_sets():
     assert not shared(test, train)[0].any()
 
 
-@pytest.mark.parametrize(("rate", "most"), [(0.002, 8), (0.3, 5)])
-def test_chance_is_mistaken_as_seldom_as_the_level_says(rate, most):
-    """Rows are in both at twice the rate of the halves, the most that chance makes: 0.1 %."""
-    random = np.random.default_rng(0)
-    found, alike = random.binomial(2000, 2 * rate, 4000), random.binomial(1000, rate, 4000)
-    assert sum(map(health.beyond_chance, found, [2000] * 4000, alike, [1000] * 4000)) <= most
-    assert health.beyond_chance(int(2000 * 3 * rate) + 50, 2000, int(1000 * rate), 1000)
-
-
 ORDERS = (["action"], ["kind"], ["age"], ["action", "kind", "age", "reward"])
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from ads_logs import ads
 from test_ads_api import frame
 from test_ads_parts import written
 
@@ -161,13 +160,3 @@ def test_rows_of_a_request_stay_together_when_a_log_is_split(tmp_path):
         assert sa.evaluate(["logistic"], test, train=train).rows
     with pytest.raises(SettingError, match="without any"):
         read(rows.assign(request=1), **roles).split(0.5, "time")
-
-
-def test_the_command_line_has_a_word_for_each(tmp_path, capsys):
-    rows = made(visit=ids(), who=np.arange(ROWS) % 300, when=pd.Timestamp("2026-01-01"))
-    rows.to_csv(tmp_path / "log.csv", index=False)
-    words = "--id visit --user who --time when", "--columns id=visit user=who timestamp=when"
-    for roles in words:
-        assert ads(f"check {tmp_path}/log.csv {roles}") == 0
-        text = capsys.readouterr().out
-        assert "features: 2" in text and "timestamps: 2026-01-01" in text

@@ -42,19 +42,6 @@ def test_a_csv_is_read_as_documented(tmp_path):
     np.testing.assert_array_equal(log.timestamp, np.array(expected, "datetime64[us]"))
 
 
-def test_tens_of_thousands_of_columns_are_read(tmp_path):
-    columns, path = 40_000, tmp_path / "log.csv"
-    names = ",".join(f"x{number}" for number in range(columns))
-    path.write_text(
-        f"action,reward,propensity,{names}\n"
-        + f"a,0,0.5{',1' * columns}\nb,1,0.5{',2' * columns}\n"
-    )
-    assert len(formats.read_log(path).names) == columns
-    path.write_text(path.read_text().replace("x39999", "x1", 1))
-    with pytest.raises(DataError, match="two columns are called 'x1'"):
-        formats.read_log(path)
-
-
 def test_parquet_gives_the_same_log_as_csv_and_is_known_by_its_first_bytes(tmp_path):
     frame = pd.DataFrame(
         {"action": [10, 9, 10], "reward": [0, 1, 0], "propensity": 0.5, "x": [1.5, 2, 3], "b": True}
@@ -101,20 +88,14 @@ MARKED, INDEXED = "line 3: a quotation mark begins a text", "action,reward,prope
         (HEAD + "a,0,1,2\na,0,1\n", "line 3 has 3 fields, the header 4"),
         (HEAD + "a,0,1,2\na,0,1,red\n", "line 3: x 'red' is not a number. One-hot"),
         (HEAD + "a,0,1,2\na,0,1,1e39\n", "line 3: feature 'x' is not finite"),
-        (HEAD + "a,0,1,2,9\na,0,1,2,9\n", "line 2 has 5 fields, the header 4"),
-        (HEAD + 'a,0,1,2\n"a,0,1,2\n', "log.csv"),
         (HEAD + 'a,0,1,2\n"a,0,1,2\nb,0,1,2\nb,0,1,2\n', MARKED),
-        (HEAD + 'a,0,1,2\n"a"" x",0,1,"2\n"b",0,1,2\nb,0,1,2\n', MARKED),
         ("," + HEAD + "0,a,0,1,2\n0,a,1,1,2\n", "line 1: column 1 has no name, and does not"),
-        ("action,,reward,propensity,x\na,0,0,1,2\n", "line 1: column 2 has no name. Drop an"),
         ("action,reward,propensity,x,x\na,0,1,2,3\n", "line 1: two columns are called 'x'"),
         (INDEXED + "position\na,0,1,2,1.5\n", "line 2: position 1.5 is not a whole number"),
         (INDEXED + "timestamp\na,0,1,2,noon\n", "line 2: timestamp 'noon' is not a time"),
-        (INDEXED + "timestamp\na,0,1,2,\n", "line 2: timestamp is missing"),
         (INDEXED + "timestamp\na,0,1,2,2019\n", "the timestamps are plain numbers"),
         (FULL + "a,0,0.2,1,0.3,0.2,0.6\n", "line 4: the propensities sum to 1.1, not to 1"),
         (FULL + "a,0,0.3,1,0.3,0.2,0.5\n", "line 4: propensity differs from that of the action's"),
-        (FULL + "a,0,0.2,1,-0.3,0.2,1.1\n", r"line 4: a propensity is not in \[0, 1\]"),
         (FULL + "d,0,0.2,1,0.3,0.2,0.5\n", "no column 'propensity:d'"),
         (HEAD + "a,0,1,2\n\n\nb,0,1,2\nb,3,1,2\n\n", "line 6: reward 3.0"),
         ("<html><p>action,reward,propensity</html>\n", "it is a web page, as a server sends it"),
@@ -350,18 +331,13 @@ WRONG = [  # the column and its values, the kind of the problem, its reason and 
     ("propensity", [0.5, *[50] * 199], "percent", "from 0.5 to 50, which looks", "percent", 199),
     ("propensity", [*[0.25] * 199, 1.001], RANGE, "1.001 is above 1", "It looks rounded: write", 1),
     ("propensity", [*[0.25] * 199, 25], RANGE, "25.0 is not in (0, 1]", "It is the", 1),
-    ("propensity", 1.005, RANGE, "1.005 is not in (0, 1]", "It is the probability", 200),
     ("propensity", "25 %", "percent", "are written with a percent sign", "s percent", 0),
     ("propensity", np.log(0.25), "percent", "natural logarithms", "--propensities log", 200),
-    ("propensity", 1e-300, RANGE, "1e-300 is below 1e-12, too small", "It is", 200),
-    ("propensity", 0, RANGE, "0.0 is not in (0, 1]", "It is the probability", 200),
     ("reward", 5, "reward-range", "reward 5.0 is not in [0, 1]", "--reward-max", 200),
     ("reward", -1, "reward-range", "reward -1.0 is not in [0, 1]", "--rewards costs", 200),
     ("reward", "bought", "reward-text", "'bought' is not a number", "Write 1 for a click", 200),
     ("visit", [*range(200)], "id", "another value in every row: it looks", "--ignore visit", 0),
-    ("visit", [f"v{i}" for i in range(200)], "id", "in every row: it looks", "--id visit", 0),
     ("visitor", TEXT, "user", "has 100 different values in 200", "--user visitor", 0),
-    ("visitorId", [*range(100)] * 2, "user", "looks like users. Visits", "--user vis", 0),
     ("x", [*range(199), "many"], "mixed", "x 'many' is not a number; most", "--categorical x", 1),
     ("policy:p", 1.5, "policy:p-range", "1.5 is not in [0, 1]", "It is the policy's prob", 200),
     ("timestamp", "24.11.2019", "timestamp", "'24.11.2019' is not a time", "2019-11-24", 200),
@@ -454,13 +430,3 @@ def test_a_last_line_that_does_not_end_may_have_been_cut(kind, cut, tmp_path):
         with pytest.raises(DataError, match=reason):
             list(tables)
         assert (formats.read(tmp_path / "log", whole=True).visits is None) == (cut == 6)
-
-
-@pytest.mark.parametrize("kind", ["gzip", "zstd"])
-def test_small_files_that_hold_too_much_are_refused(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("scant.files.FREE", 1 << 16)
-    monkeypatch.setattr("scant.files.RATIO", 2)
-    with pa.CompressedOutputStream(str(tmp_path / "log"), kind) as file:
-        file.write((HEAD + "a,0,1,2\n" * 50_000).encode())
-    with pytest.raises(DataError, match="a small file that holds too much"):
-        formats.read(tmp_path / "log")

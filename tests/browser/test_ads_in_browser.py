@@ -11,7 +11,7 @@ from scant_ads import simulated
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    simulated.simulate("hotel", {"dimensions": 6}, "uniform", 4000, 1, folder / "log.parquet")
+    simulated.simulate("hotel", "uniform", 4000, 1, folder / "log.parquet")
     log = sa.Log.read(folder / "log.parquet")
     train, test = log.split()
     found = sa.evaluate(

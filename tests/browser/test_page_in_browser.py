@@ -250,16 +250,6 @@ def test_the_leaderboard_shows_what_is_chosen_and_sorts(visit):
     assert tab.locator(".board:not([hidden])").count() == 1
 
 
-def test_no_filter_offers_an_option_twice(visit):
-    tab = visit()
-    texts = "all => all.map(one => [...one.options].map(option => option.text))"
-    for options in tab.locator("select").evaluate_all(texts):
-        assert len(options) == len(set(options))
-    assert tab.locator("#choose-board option").all_text_contents() == [
-        *("Top: first", "Top: second, on Three", "Top: second, on One, two; Three")
-    ]
-
-
 def test_the_leaderboard_is_copied_as_the_command_writes_it(visit):
     tab, frame = visit(), final("NDCG@10")
     tab.evaluate("addEventListener('copy', (event) => { window.copied = event.target.value; })")
@@ -328,25 +318,6 @@ def test_on_a_phone_panels_stand_one_a_row_with_letters_that_can_be_read(visit):
     assert min(scale) * min(letters) >= 11  # but for exponents
 
 
-def test_the_theme_is_kept(visit):
-    tab = visit(theme="dark")
-    tab.get_by_role("button", name="Light theme").click()
-    assert luminance(tab, "body") > 0.9
-    tab.reload()
-    assert luminance(tab, "body") > 0.9
-    assert tab.get_by_role("button", name="Dark theme").count() == 1
-
-
-def test_it_works_where_nothing_may_be_stored(visit):
-    tab = visit()
-    tab.add_init_script(
-        "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no'); }})"
-    )
-    tab.reload()
-    tab.get_by_role("button", name="Dark theme").click()
-    assert luminance(tab, "body") < 0.2
-
-
 def test_claims_sort_by_every_column(visit):
     tab = visit()
     first = tab.locator("table.claims").first  # of what fails and what is open: three of four
@@ -413,15 +384,6 @@ def test_claims_are_filtered_and_opened_by_the_keyboard(visit):
     assert tab.locator(".detail.open").count() == 0
 
 
-def test_the_first_stop_skips_to_the_content_and_the_focus_is_seen(visit):
-    tab = visit()
-    tab.keyboard.press("Tab")
-    assert tab.evaluate("document.activeElement.textContent") == "Skip to the content"
-    assert tab.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)") >= 2
-    tab.keyboard.press("Enter")
-    assert tab.evaluate("document.activeElement.id") == "main"
-
-
 def test_a_link_to_a_claim_opens_it_even_if_it_was_filtered_away(visit):
     tab = visit()
     tab.get_by_label("Verdict", exact=True).select_option("fails")
@@ -450,25 +412,6 @@ def test_cells_are_folded_where_they_are_many_and_opened_by_the_keyboard(visit):
     ]
     # of two
     assert visit(anchor="#claim-claim-5").locator("#claim-claim-5 details.cells table").is_visible()
-
-
-@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
-def test_a_claims_columns_fit_the_screen(visit, viewport):
-    tab = visit(viewport, anchor="#claim-claim-4")
-    tab.locator("#claim-claim-4 details.cells summary").click()
-    for selector in (".held > .scroll", "#claim-claim-4 dl"):
-        assert tab.locator(selector).evaluate("box => box.scrollWidth <= box.clientWidth"), selector
-    shown = tab.locator("#claim-claim-4 > tr:first-child > *:visible").count()
-    assert shown == (2 if viewport is PHONE else 10)
-
-
-def test_the_menu_is_not_cut_on_a_phone(visit):
-    tab = visit(PHONE)
-    boxes = tab.locator("header a:visible, header button").evaluate_all(
-        "all => all.map(one => one.getBoundingClientRect())"
-    )
-    assert len(boxes) > 6
-    assert all(box["left"] >= 0 and box["right"] <= PHONE["width"] for box in boxes)
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
@@ -592,19 +535,3 @@ def test_it_prints_on_white_without_its_controls(visit):
     tab.emulate_media(media="print")
     assert luminance(tab, "body") > 0.9 and not tab.locator("header").is_visible()
     assert tab.locator(".card").evaluate("card => getComputedStyle(card).filter") == "none"
-
-
-def test_in_print_claims_are_as_they_are_on_the_screen_and_all_of_them_are_there(visit):
-    tab = visit({"width": 718, "height": 1000})
-    tab.locator(".more").nth(1).click()
-    tab.emulate_media(media="print")
-    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert tab.locator("table.claims > tbody > tr:first-child:visible").count() == 12
-    assert tab.locator(".detail:visible").count() == tab.locator(".detail.open").count() == 1
-    assert tab.locator(".claims > tbody > tr > td:nth-child(6):visible").count() == 12  # measured
-    assert tab.locator("#words dl").is_visible()
-    result = tab.locator("figure").evaluate("figure => getComputedStyle(figure).breakInside")
-    assert result == "avoid"
-    assert tab.evaluate("document.documentElement.scrollWidth") == 718
-    tab.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert not tab.locator("#words dl").is_visible()

@@ -318,14 +318,6 @@ def test_what_is_not_shown_on_top_changes_no_ranking(name):
     np.testing.assert_allclose(played, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("learner", [*LEARNERS])
-@pytest.mark.parametrize("setting", ["etaa", "facts"])
-def test_unknown_settings_are_named(learner, setting):
-    game = Game(stream_of("flip", items=5), "dcg")
-    with pytest.raises(SettingError, match=f"unknown setting of the learner .* '{setting}'"):
-        build(game, {"kind": learner, setting: 1}, generator(0))
-
-
 def test_what_a_black_box_learns_from():
     game = Game(stream_of("flip", items=5), "dcg")
     for kind, made in LEARNERS.items():

@@ -259,21 +259,6 @@ def test_the_ideal_ranking_has_the_greatest_of_each(stream):
     assert (plays["ideal"][:, normalised] == 1).all()  # to the last bit, at every cut
 
 
-def test_what_is_recorded_anyway_is_recorded_once():
-    assert recorded() == recorded(["ap", "ndcg"]) == tuple(MEASURES)
-    assert recorded(["err", "ap", "err"]) == (*MEASURES, "err")
-    with pytest.raises(SettingError, match="did you mean 'err'"):
-        recorded(["er"])
-
-
-def test_grades_beyond_a_measures_scale_are_refused(packed):
-    finer = packed([(np.array([0, 5, 1]), np.ones((3, 2), np.float32))])
-    with pytest.raises(SettingError, match="'err@5' is of grades up to 4; the stream's go up to 5"):
-        play(finer, np.array([0]), made(finer, {"kind": "random"}), measures=["err@5"])
-    played = play(finer, np.array([0]), made(finer, {"kind": "random"}), measures=["ndcg@2"])
-    assert played.measured.shape == (1, 4)
-
-
 # --- rates
 RATES = 2.0 ** np.arange(-7, 8)
 
@@ -310,7 +295,6 @@ def test_scores_that_are_not_finite_end_the_play(stream, learner, rate):
     assert np.isfinite(compiled.measured).all()
 
 
-# --- controls
 # --- settings
 def complete(learner, source="text", simulated=False):
     """The complete settings of a learner, and its rates."""

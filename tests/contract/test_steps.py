@@ -41,12 +41,6 @@ def of_top(stream, learner, rounds=80, plain=False, seed=3, **readings):
     return play(stream, queries, player)
 
 
-def test_the_kernels_constants_are_those_of_the_plain_classes():
-    numbers = [getattr(kernel, kind.removeprefix("adagrad-").upper()) for kind in CHOICES]
-    assert numbers == list(range(len(CHOICES)))
-    assert (kernel.FIRST_DISTANCE, kernel.ALPHA) == (steps.FIRST_DISTANCE, steps.ALPHA)
-
-
 @pytest.mark.parametrize("kind", STEPS)
 @pytest.mark.parametrize("learner", FULL)
 def test_the_compiled_loop_is_the_plain_class_with_every_grade_seen(any_stream, learner, kind):

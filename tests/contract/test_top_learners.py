@@ -320,27 +320,6 @@ def test_exploration_is_drawn_by_the_schedule(noisy):
         assert sum(expected) > 5
 
 
-def test_an_explored_ranking_is_any_ranking(packed):
-    """Six rankings of grades 0, 1 and 2 have six NDCGs.
-
-    The top of another set is a mismatch: 2 in 3 for k = 1.
-    """
-    stream = packed([([0, 1, 2], np.eye(3) * [1, 3, 2])])
-    rounds = 12_000
-    for k, share in {1: 2 / 3, 2: 2 / 3, 3: 0.0}.items():
-        settings = flat(Settings("rtop", "squared", "squared", k, 0.5))
-        played = compiled(stream, settings, 0.01, rounds)
-        explored = played.events[:, EXPLORED] > 0
-        assert abs(explored.sum() - rounds / 2) < 3.5 * np.sqrt(rounds / 4)
-        values, counts = np.unique(played.measured[explored, 1].round(9), return_counts=True)
-        assert len(values) == 6
-        assert stats.chisquare(counts).pvalue > 0.001
-        mismatched = played.events[:, MISMATCHED] > 0
-        assert not mismatched[~explored].any()
-        error = np.sqrt(share * (1 - share) * explored.sum())
-        assert abs(mismatched.sum() - share * explored.sum()) <= 3.5 * error
-
-
 def test_the_ranker_and_the_surrogate_of_an_explored_round(noisy):
     """The ranker's measure is by its weights; the loss by the scores shown, uniform if explored."""
     settings = flat(Settings("rtop", "squared", "kl", 1, 0.5, radius=5.0))
@@ -444,19 +423,6 @@ def test_weights_never_leave_the_ball(noisy, radius):
 
 
 # --- what goes wrong
-def test_a_query_of_one_document_has_no_pair(packed):
-    single = packed([([3], [[1.0, 2.0]]), ([0], [[0.5, -1.0]])])
-    top = {"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5}
-    for learner in (top, {"kind": "ogd", "surrogate": "ranksvm"}):
-        settings = complete(learner, {}, 40)
-        played = compiled(single, settings, 1.0, 40)
-        alike(played, plain(single, settings, 1.0, 40))
-        assert not played.updated.any() and not played.weights.any()
-        assert played.events[:, IDLE].all()
-    top = {"kind": "rtop", "surrogate": "squared"}
-    for learner in (top, {"kind": "listnet"}, {"kind": "ogd", "surrogate": "kl"}):
-        played = compiled(single, complete(learner, {}, 40), 1.0, 40)
-        assert played.updated.all() and not played.events[:, IDLE].any()
 
 
 def test_clipped_exponents_are_counted(packed):

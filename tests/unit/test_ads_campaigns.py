@@ -7,7 +7,6 @@ from scipy.special import expit
 
 from scant.bandits import campaigns
 from scant.bandits.policies import Mixed
-from scant.data import logs
 from scant.errors import SettingError
 from scant.randomness import generator
 
@@ -56,18 +55,6 @@ def test_every_campaign_and_shape_carries_its_table(name, shape):
     np.testing.assert_allclose(rates, np.array(percentages) / 100, rtol=2e-2)
 
 
-def test_a_targeted_log_has_the_tables_impressions_and_clicks():
-    campaign = campaigns.make("hotel")
-    log = logs.check(campaign.log(campaign.rows, np.random.default_rng(0)), "log")
-    assert len(log) == 158463 and log.actions == ("1", "2", "3", "4", "5")
-    assert log.features.shape == (158463, 30)
-    for row, share, rate in zip(
-        logs.by_ad(log), campaign.shares, campaign.click_rates, strict=True
-    ):
-        assert stats.binomtest(row["impressions"], len(log), share).pvalue > 1e-4
-        assert stats.binomtest(int(row["clicks"]), row["impressions"], rate).pvalue > 1e-4
-
-
 def test_the_logged_propensities_are_the_policys_and_keep_its_floor():
     campaign = campaigns.make("hotel", floor=0.05, sharpness=3.0)
     log = campaign.log(20_000, np.random.default_rng(1))
@@ -79,13 +66,6 @@ def test_the_logged_propensities_are_the_policys_and_keep_its_floor():
     # each action's inverse propensities sum to the rows
     np.add.at(shown, log.action, 1 / log.propensity)
     np.testing.assert_allclose(shown / len(log), 1, atol=0.06)
-
-
-def test_a_uniform_log_shows_each_offer_alike():
-    campaign = campaigns.make("hotel")
-    log = campaign.log(50_000, np.random.default_rng(1), policy="uniform")
-    assert (log.propensity == 0.2).all()
-    assert stats.chisquare(np.bincount(log.action)).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("policy", ("targeted", "uniform"))
@@ -153,17 +133,6 @@ def test_the_true_ctr_is_that_of_quadrature(epsilon):
     assert abs(found - exact) < 4 * error and error < 4e-4
 
 
-def test_users_are_normal_in_two_thirds_of_the_features_and_0_or_1_in_the_others():
-    campaign = campaigns.make("hotel", dimensions=12)
-    users = campaign.users(50_000, np.random.default_rng(6))
-    assert users.dtype == np.float32 and campaign.names == tuple(f"x{i}" for i in range(1, 13))
-    assert all(stats.kstest(users[:, i], "norm").pvalue > 1e-4 for i in range(8))
-    assert set(np.unique(users[:, 8:])) == {0, 1}
-    np.testing.assert_allclose(
-        users[:, 8:].mean(axis=0), stats.norm.sf(campaign.thresholds[8:]), atol=0.01
-    )
-
-
 @pytest.mark.parametrize("shape", campaigns.SHAPES)
 def test_only_the_informative_features_matter_and_each_does(shape):
     campaign = campaigns.make("hotel", shape=shape, informative=4)
@@ -190,12 +159,6 @@ def test_strength_common_part_and_quality_are_what_they_say(shape):
     np.testing.assert_allclose(scores.std(axis=0), 2.0, rtol=0.02)
     for action in range(5):
         assert np.corrcoef(f[:, action], scores[:, action])[0, 1] == pytest.approx(0.7, abs=0.02)
-
-
-def test_what_the_offers_have_in_common_may_be_nearly_all():
-    campaign = campaigns.make("hotel", common=0.999)
-    rates = campaign.rates(campaign.users(1000, np.random.default_rng(8)))
-    assert stats.spearmanr(rates).statistic.min() > 0.9
 
 
 def test_scale_multiplies_click_rates_and_leaves_impressions():
@@ -230,18 +193,11 @@ def test_a_campaign_is_the_same_each_time_and_another_in_another_world():
     ("settings", "reason"),
     [
         ({"floor": 0.2}, "floor is 0.2; it must be above 0 and below the least share"),
-        ({"floor": 0.0}, "floor is 0.0"),
         ({"scale": 13.0}, "scale is 13.0; it must be above 0 and below 12.2"),
-        ({"scale": 0.0}, "scale is 0.0"),
-        ({"share": 0.0}, "share is 0.0"),
         ({"share": 1e-6}, "share is 1e-06"),
         ({"informative": 1}, "informative is 1; it must be 2 or more"),
-        ({"informative": 31}, "informative is 31"),
-        ({"dimensions": 2}, "dimensions is 2"),
         ({"strength": 0}, "strength is 0"),
-        ({"common": 1.0}, "common is 1.0"),
         ({"quality": 1.1}, "quality is 1.1"),
-        ({"sharpness": -1.0}, "sharpness is -1.0"),
         ({"shape": "liner"}, "unknown shape of campaign 'hotel' 'liner': did you mean 'linear'"),
         ({"sahre": 1.0}, "unknown setting of campaign 'hotel' 'sahre': did you mean 'share'"),
     ],

@@ -62,17 +62,6 @@ def test_the_example_is_fitted_as_scorers_are():
     np.testing.assert_array_equal(again.scores(LOG.features), scores)
 
 
-def test_its_settings_are_its_own():
-    few, many = (
-        fits(KIND, scorers.Settings(options={"bins": bins}), lambdas=(1.0,))[0] for bins in (2, 8)
-    )
-    assert [one.scorers[0].scorer.odds.shape for one in (few.model, many.model)] == [(2, 6), (8, 6)]
-    with pytest.raises(SettingError, match="my_scorer:BinnedBayes: bins: 1 is less than the"):
-        fits(KIND, scorers.Settings(options={"bins": 1}))
-    with pytest.raises(SettingError, match=r"cannot be made with .*: got an unexpected keyword"):
-        fits(KIND, scorers.Settings(options={"bin": 3}))
-
-
 def test_the_example_is_run(tmp_path):
     for part, name in (("train", "targeted"), ("test", "uniform")):
         logs.write(formats.read_log(EXAMPLES / f"logs/{name}.csv"), tmp_path / f"{part}.parquet")

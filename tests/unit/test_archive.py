@@ -1,9 +1,6 @@
 """Verifying and archiving a finished study."""
 
-import gzip
 import json
-import os
-import re
 import zipfile
 
 import pytest
@@ -12,8 +9,7 @@ from rocrate.rocrate import ROCrate
 
 from scant.cli import main
 from scant.errors import DataError
-from scant.files import FOLDER_MARK
-from scant.finished import archive, manifest, provenance, pruning, reading, verifying
+from scant.finished import archive, manifest, provenance, reading, verifying
 from scant.finished.results import Results
 from scant.schema import PROJECT
 
@@ -61,19 +57,6 @@ def scant(study, capsys):
 def contents(folder) -> dict:
     """All files of a folder."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def asked_for_earlier(study, name, content=b"x"):
-    """A file that earlier settings asked for, as the manifest says; a draw is in a job's folder."""
-    path = study / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    if draw := re.match("(streams|bandit)/[^/]+/[^/]+", name):
-        (study / draw[0] / FOLDER_MARK).touch()
-    if (study / manifest.NAME).is_file():
-        earlier = manifest.read(study).get("earlier", {})
-        change(study, earlier=earlier | manifest.checksums(study, [name]))
-    return path
 
 
 def change(folder, **changes):
@@ -213,159 +196,37 @@ def test_the_same_study_gives_the_same_archive_of_all_that_is_listed(study, tmp_
     assert "rules/present.smk" in listed["workflow"]
 
 
-def test_results_that_no_setting_asks_for_are_listed_and_deleted(study, scant):
-    code, said = scant("prune")
-    assert code == 0 and "0 files" in said
-    before = {path for path in study.rglob("*") if path.is_file()}
-    extra = asked_for_earlier(study, "runs/e/s/gone/seed-0.parquet")
-    (study / "logs").mkdir()
-    (study / "logs/kept.log").write_text("kept")
-    code, said = scant("prune")
-    assert code == 0 and "runs/e/s/gone/seed-0.parquet" in said and extra.is_file()
-    assert scant("prune", "--delete")[0] == 0
-    assert not extra.exists() and before <= {*study.rglob("*")}
-    assert (study / "logs/kept.log").is_file()
-
-
-def test_streams_can_be_deleted_and_nothing_is_gone(study, scant, tmp_path):
-    name = "streams/linear/0-1/seed-0.arrow"
-    stream = asked_for_earlier(study, name, b"x" * 2_000_000)
-    content = manifest.read(study)
-    change(study, results=content["results"] | content["earlier"], earlier={})
-    assert scant("prune", "--delete")[0] == 0 and stream.is_file()
-    code, said = scant("prune", "--drawn")
-    assert code == 0 and stream.is_file() and "1 files, 2 MB, can be made again" in said
-    assert scant("prune", "--drawn", "--delete")[0] == 0 and not stream.exists()
+def test_streams_that_were_deleted_are_not_gone(study, scant, tmp_path):
+    stream = study / "streams/linear/0-1/seed-0.arrow"
+    stream.parent.mkdir(parents=True)
+    stream.write_bytes(b"x")
+    change(study, results=manifest.checksums(study, [*FILES, str(stream.relative_to(study))]))
+    stream.unlink()
     assert verifying.verify(study) == (7, [], [], 1, (), 0)
     code, said = scant("verify")
-    assert code == 0 and "1 streams and logs were deleted by scant prune --drawn" in said
+    assert code == 0 and "1 streams and logs are gone: what needs them draws them again" in said
     archive.write(study, tmp_path / "whole.zip", runs=True)  # without the stream
-    stream.parent.mkdir(parents=True, exist_ok=True)
     stream.write_bytes(b"y")
-    assert verifying.verify(study).changed == [name]
-
-
-def test_draws_that_no_setting_asks_for_are_deleted_with_their_folder(study, scant):
-    """Snakemake takes a folder for drawn, and one without its mark for made anew."""
-    kept = "streams/linear/0-1/seed-0.arrow"
-    asked_for_earlier(study, kept)
-    change(study, results=manifest.checksums(study, [*FILES, kept]), earlier={})
-    before = {*study.rglob("*")}
-    stale = [f"bandit/hotel/0-1/seed-{seed}/train.parquet" for seed in (0, 1)]
-    stale.append("streams/linear/0-2/seed-0.arrow")
-    for name in stale:
-        asked_for_earlier(study, name)
-    code, said = scant("prune", "--delete")
-    assert code == 0 and said.splitlines()[:-1] == stale
-    assert {*study.rglob("*")} == before and study / "streams/linear/0-1" / FOLDER_MARK in before
+    assert verifying.verify(study).changed == ["streams/linear/0-1/seed-0.arrow"]
 
 
 # --- only what is theirs
-def test_nothing_behind_a_link_is_deleted(study, tmp_path, scant):
-    outside = tmp_path / "outside"
-    (study / "runs").rename(outside)
-    (outside / "mine.parquet").write_bytes(b"x")
-    (study / "runs").symlink_to(outside)
-    asked_for_earlier(study, "runs/old.parquet")
-    target = asked_for_earlier(study, "tables/link.csv").rename(tmp_path / "target.csv")
-    (study / "tables/link.csv").symlink_to(target)
-    before = contents(outside)
-    code, said = scant("prune", "--drawn", "--delete")
-    assert code == 0 and contents(outside) == before
-    assert target.is_file() and (study / "tables/link.csv").is_symlink()
-    names = ("runs/old.parquet", "tables/link.csv")
-    kept = [f"not what manifest.json lists, kept: {name}" for name in names]
-    assert said.splitlines()[:2] == kept
-
-
-def test_only_what_a_manifest_of_the_study_listed_is_deleted(study, scant):
-    ours = asked_for_earlier(study, "figures/old.svg")
-    mine = study / "figures/mine.pdf"
-    mine.write_bytes(b"x")
-    os.mkfifo(study / "figures/old.png")
-    change(study, earlier=manifest.read(study)["earlier"] | {"figures/old.png": "0" * 64})
-    code, said = scant("prune", "--delete")
-    assert code == 0 and mine.exists() and not ours.exists()
-    assert "figures/old.svg\nnot what manifest.json lists, kept: figures/old.png\n1 files" in said
-
-
-@pytest.mark.parametrize("name", ["figures/old.svg", "streams/linear/0/seed-0.arrow"])
-def test_what_has_other_content_is_kept_whatever_its_time(study, scant, name):
-    ours = asked_for_earlier(study, name)
-    content = manifest.read(study)
-    if name.startswith("streams"):
-        change(study, results=content["results"] | content["earlier"], earlier={})
-    before = ours.stat()
-    ours.write_bytes(b"y")
-    os.utime(ours, ns=(before.st_atime_ns, before.st_mtime_ns))
-    code, said = scant("prune", "--drawn", "--delete")
-    assert code == 0 and ours.read_bytes() == b"y"
-    assert f"not what manifest.json lists, kept: {name}\n0 files" in said
-
-
 @pytest.mark.parametrize("name", ["../x", "./small", "reference", "data", "x", "", "/x", "a/b"])
-def test_a_manifest_of_another_study_deletes_nothing(study, scant, name):
-    for other in ("reference/small", "x", "data"):
-        asked_for_earlier(study.parent / other, "tables/precious.csv")
-    asked_for_earlier(study, "tables/old.csv")
+def test_a_manifest_of_another_study_makes_no_reference(study, scant, name):
     change(study, study=name)
     before = contents(study.parent)
-    for command in (["prune", "--drawn", "--delete"], ["reference"]):
-        code, said = scant(*command)
-        assert code == 1 and said.count("\n") == 1
+    code, said = scant("reference")
+    assert code == 1 and said.count("\n") == 1
     assert contents(study.parent) == before
 
 
-def test_nothing_is_deleted_while_a_run_is_at_work(study, scant):
-    old = asked_for_earlier(study, "tables/old.csv")
-    (locks := study.parents[1] / ".snakemake/locks").mkdir(parents=True)
-    (locks / "0.output.lock").touch()
-    code, said = scant("prune", "--delete")
-    assert code == 1 and old.exists() and "a run of Snakemake is at work here" in said
-    (locks / "0.output.lock").unlink()
-    assert scant("prune", "--delete")[0] == 0 and not old.exists()
-
-
-def test_what_is_deleted_is_said_before(study, scant, monkeypatch):
-    old = asked_for_earlier(study, "tables/old.csv", b"x" * 3_000_000)
-
-    def stop(*_):
-        raise OSError("stopped")
-
-    monkeypatch.setattr(pruning, "delete", stop)
-    code, said = scant("prune", "--delete")
-    assert code == 1 and old.exists()
-    asked = "1 files, 3 MB, are asked for by no setting of the study; they"
-    assert f"tables/old.csv\n{asked}" in said
-
-
-@pytest.mark.parametrize("command", [["prune", "--delete"], ["reference"]])
-def test_a_study_that_is_a_link_is_left_alone(study, scant, command):
-    old, reference = asked_for_earlier(study, "tables/old.csv"), reading.keep(study)
+def test_a_study_that_is_a_link_is_left_alone(study, scant):
+    reference = reading.keep(study)
     kept = contents(reference)
     (link := study.parent / "alias").symlink_to(study)
-    code, said = scant(*command, of=link)
-    assert code == 1 and old.exists() and f"{link} is a link" in said
+    code, said = scant("reference", of=link)
+    assert code == 1 and f"{link} is a link" in said
     assert contents(reference) == kept
-
-
-def test_a_reference_has_what_figures_show(study):
-    def figures(**texts):
-        paths = {f"figures/{name}.csv": study / f"figures/{name}.csv" for name in texts}
-        for path, text in zip(paths.values(), texts.values(), strict=True):
-            path.write_text(text)
-        change(study, results=manifest.checksums(study, paths))
-        return paths
-
-    figures(old="x\n1\n", new="x\n2\n")
-    reading.keep(study)
-    (new,) = figures(new="x\n3\n").values()
-    kept = {path.name: path for path in (reading.keep(study) / "figures").iterdir()}
-    assert [*kept] == ["new.csv.gz"], "the old one is gone"
-    assert gzip.decompress(kept["new.csv.gz"].read_bytes()) == new.read_bytes()
-    new.write_text("edited")
-    with pytest.raises(DataError, match=r"new\.csv: has changed since"):
-        reading.keep(study)
 
 
 def test_a_reference_is_not_written_through_a_link_and_leaves_what_is_not_its_own(
@@ -430,7 +291,7 @@ def test_names_that_are_no_plain_paths_are_refused(study, tmp_path, scant, name)
     (study.parent / "outside.txt").write_text("secret")
     digest = manifest.checksums(study.parent, ["outside.txt"])["outside.txt"]
     change(study, results=manifest.read(study)["results"] | {name: digest})
-    for command in (["verify"], ["archive", "--output", tmp_path / "x.zip"], ["prune"]):
+    for command in (["verify"], ["archive", "--output", tmp_path / "x.zip"]):
         code, said = scant(*command)
         assert code == 1 and "is no whole manifest" in said and said.count("\n") == 1
     assert not (tmp_path / "x.zip").exists()
@@ -510,13 +371,11 @@ def test_a_damaged_manifest_is_no_whole_one(study, content):
             read(study)
 
 
-@pytest.mark.parametrize("command", ["verify", "prune", "archive", "compare", "reference"])
+@pytest.mark.parametrize("command", ["verify", "archive", "compare", "reference"])
 def test_a_damaged_manifest_is_one_line(study, scant, command):
-    asked_for_earlier(study, "tables/old.csv")
     (study / manifest.NAME).write_bytes(DAMAGED["deep"])
     before = contents(study.parents[1])
-    more = {"prune": ["--delete"], "archive": ["--output", study.parent / "x.zip"]}
-    more["compare"] = [study]
+    more = {"archive": ["--output", study.parent / "x.zip"], "compare": [study]}
     code, said = scant(command, *more.get(command, []))
     assert code in (1, 2) and said.count("\n") == 1 and "is no whole manifest" in said
     assert contents(study.parents[1]) == before

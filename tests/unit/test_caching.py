@@ -89,11 +89,6 @@ def test_folders_are_made_for_their_user_alone(base, request, no_umask):
     assert modes(request.getfixturevalue("tmp_path")) == {0o700}
 
 
-def test_files_are_written_for_their_user_alone(folder, no_umask):
-    assert hits() == 0
-    assert modes(folder) == {0o600}
-
-
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702, 0o1777])
 @pytest.mark.parametrize("inside", ["", NAME])
 def test_a_folder_that_others_can_write_to_is_refused(root, inside, mode):
@@ -123,63 +118,12 @@ def test_what_somebody_else_has_made_is_refused(root, inside, link, tmp_path):
         kernels._folder(NAME)
 
 
-@as_root
-def test_a_link_of_ones_own_to_somebody_elses_folder_is_refused(root, tmp_path):
-    (tmp_path / "theirs").mkdir()
-    os.chown(tmp_path / "theirs", SOMEBODY, SOMEBODY)
-    root.symlink_to(tmp_path / "theirs")
-    with pytest.raises(SettingError, match="belongs to somebody else"):
-        kernels._folder(NAME)
-    assert [*root.iterdir()] == []
-
-
-def test_a_link_of_ones_own_is_followed(root, tmp_path):
-    (tmp_path / "scratch").mkdir(0o755)
-    root.symlink_to(tmp_path / "scratch")
-    assert kernels._folder(NAME) == root / NAME
-
-
-@as_root
-def test_what_root_has_compiled_is_taken_by_all(root, monkeypatch):
-    """As from an image: who does not trust root trusts no interpreter either."""
-    (root / NAME).mkdir(parents=True)
-    monkeypatch.setattr(os, "geteuid", lambda: SOMEBODY)
-    assert kernels._folder(NAME) == root / NAME
-
-
-def test_the_default_folder_of_an_earlier_version_is_closed_to_others(home, no_umask):
-    (home / ".cache/scant").mkdir(parents=True)
-    assert kernels._folder(NAME) == home / ".cache/scant" / NAME
-    assert (home / ".cache/scant").stat().st_mode & 0o7777 == 0o700
-
-
-@as_root
-def test_root_leaves_another_users_folder_as_it_is(home, no_umask, capsys):
-    """As under sudo, which may keep the user's home."""
-    (home / ".cache/scant").mkdir(parents=True)
-    os.chown(home / ".cache/scant", SOMEBODY, SOMEBODY)
-    assert kernels._folder(NAME) is None
-    assert "belongs to somebody else" in capsys.readouterr().err
-    assert (home / ".cache/scant").stat().st_mode & 0o7777 == 0o777
-
-
 def test_a_job_goes_on_without_a_default_folder_that_is_unsafe(home, no_umask, capsys):
     (home / ".cache/scant" / NAME).mkdir(parents=True)
     assert kernels._folder(NAME) is kernels._folder(NAME) is None
     [line] = capsys.readouterr().err.splitlines()
     assert "can be written to by others" in line and "NUMBA_CACHE_DIR" in line
     assert "is not kept" in line
-
-
-def test_a_job_goes_on_without_a_folder_that_cannot_be_made(root, monkeypatch, capsys):
-    root.write_text("a file")
-    for chosen in (root, root / "inside"):
-        monkeypatch.setattr(numba.config, "CACHE_DIR", str(chosen))
-        assert kernels._folder(NAME) is kernels._folder(NAME) is None
-        [line] = capsys.readouterr().err.splitlines()
-        assert "compiled code is not kept" in line and "NUMBA_CACHE_DIR" in line
-    monkeypatch.setattr(kernels, "FOLDER", None)
-    assert hits() == 0
 
 
 # --- what
@@ -268,16 +212,6 @@ def test_a_job_goes_on_if_nothing_can_be_written(folder, capsys):
     assert [*folder.iterdir()] == []
 
 
-def test_a_job_goes_on_if_nothing_can_be_read(folder, capsys):
-    hits()
-    [path] = folder.iterdir()
-    path.unlink()
-    path.mkdir()
-    assert [hits(), hits()] == [0, 0]
-    read, kept = capsys.readouterr().err.splitlines()
-    assert "cannot be read (Is a directory)" in read and "cannot be kept (Is a directory)" in kept
-
-
 def test_code_that_holds_addresses_is_not_kept(folder, capsys):
     """Numba does not copy so large an array, and with NUMBA_OPT=0 calls functions by address."""
     large = np.ones(1 << 17)
@@ -312,20 +246,6 @@ def test_each_setting_that_changes_code_has_its_own_files(folder, monkeypatch):
             changed.setattr(numba.config, setting, not getattr(numba.config, setting))
             paths.add(path_for())
     assert len(paths) == 1 + len(CHANGE_CODE)
-
-
-def test_each_processor_has_its_own_files_whatever_the_threads_and_the_folders_name(
-    folder, monkeypatch
-):
-    triple, name, features = PROCESSOR
-    assert (
-        len({path_for(), path_for((triple, "znver3", features)), path_for((triple, name, "+avx2"))})
-        == 3
-    )
-    before = path_for()
-    monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 1000)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "another")
-    assert path_for() == before
 
 
 LOADING = """

@@ -353,22 +353,6 @@ def test_the_weakest_of_cells_that_hold_decides_and_the_strongest_of_those_that_
     assert decides("fails", (-9.0, 1.0, 0.02), (4.0, 1.0, 0.3), (-5.0, 0.9, 0.001)) == 2
 
 
-def test_a_note_does_not_call_an_interval_two_sided_that_lies_outside():
-    """As where a cell alone would fail, and its number of cells leaves the claim undecided."""
-    reading = readings(**AGAINST_ALL)[0]
-    decides = dataclasses.replace(reading.single[0], verdict="undecided", low=-2.0, high=-1.0)
-    corrected = dataclasses.replace(reading.verdict, verdict="undecided")
-    whole = dataclasses.replace(reading, verdict=corrected)
-    one = tables.Judged(whole, "undecided", corrected, ["undecided"] * 2)
-    note = tables._undecided(one, reading.cells[0], decides)
-    assert note == (
-        "the interval lies outside of what is claimed; the correction for 2 cells "
-        "leaves it undecided"
-    )
-    wide = dataclasses.replace(decides, high=1.0)
-    assert "both sides" in tables._undecided(one, reading.cells[0], wide)
-
-
 def test_families_are_corrected_each_by_itself_and_a_note_says_why_a_claim_is_undecided():
     traces = played(GAMES)
     ends = traces["first"][0].query("learner == 'one' and stream == 'a' and horizon == 10000")

@@ -202,17 +202,12 @@ GOOD = PARTS["items-rate-items.1"]
     ("change", "message"),
     [
         ("{margn: 1}", "unknown key 'margn': did you mean 'margin'"),
-        ("{comparison: greatr}", "unknown value 'greatr': did you mean 'greater'"),
         ("{quantity: final}", "unknown value 'final': Known: excess_slope, game_slope, gap_slope"),
-        ("{along: round}", "unknown value 'round': did you mean 'rounds'"),
         ("{statement: no sentence}", "One sentence"),
-        ("{against: bound}", "is not of type 'number'"),
         ("{where: {}}", "should be non-empty"),
         ("{margin: {share: 1}}", "is not valid under any"),
-        ("{table: table-3.1}", "unknown value 'table'"),
         ("{epsilon: 0.2}", "unknown value 'game_slope'"),
         ("{source: {document: thesis}}", "'place' is a required property"),
-        ("{source: {document: The thesis, place: '1'}}", "'The thesis'"),
     ],
 )
 def test_a_bad_claim_is_refused(change, message):

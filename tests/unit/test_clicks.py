@@ -7,8 +7,7 @@ from scant.data import simulated
 from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.rankers import run
-from scant.rankers.click_learners import DBGD
-from scant.rankers.clicks import CASCADES, OWN, USERS, User, check, user_for
+from scant.rankers.clicks import CASCADES, USERS, User, user_for
 from scant.rankers.streams import largest_grade
 from scant.study import settings as studies
 
@@ -53,11 +52,6 @@ def test_who_looks_by_position_clicks_as_the_papers_say():
     np.testing.assert_allclose(user_for("position", 2).chances(10)[0], [0.1, 0.55, 1])
 
 
-def test_the_last_place_of_an_own_user_is_that_of_all_below():
-    user = user_for({"click": [0.5, 1], "stop": [0, 0], "look": [1, 0.5]}, 1)
-    np.testing.assert_allclose(user.chances(3), [[0.5, 1], [0.25, 0.5], [0.25, 0.5]])
-
-
 def test_who_is_certain_to_leave_clicks_once():
     user = User(((0.0, 1.0),), (0.0, 1.0))
     clicked = user.clicks(np.array([0, 1, 0, 1]), np.random.default_rng(0))
@@ -74,10 +68,6 @@ def test_who_is_certain_to_leave_clicks_once():
         ({"user": {"click": [0, 1, 1], "stop": [0, 0]}}, "grades 0 to 2, stop for grades 0 to 1"),
         ({"user": {"click": [0, 1], "stop": [0, 0]}}, "0 to 1, and the stream's grades go up to 4"),
         ({"rates": ["theory"]}, "theory gives no rate"),
-        ({"delta": 1.0}, "delta does nothing for the kind 'pdgd'"),
-        ({"surrogate": "kl"}, "surrogate does nothing for the kind 'pdgd'"),
-        ({"kind": "dbgd", "delta": 0}, "delta"),
-        ({"user": NEVER | {"look": []}}, "look"),
         ({"propensities": "known"}, "propensities does nothing for the kind 'pdgd'"),
         ({"kind": "ips", "user": "navigational"}, "a place depends on the documents above it"),
         ({"kind": "ips", "user": NEVER | {"look": [1, 0]}}, "has no inverse propensity"),
@@ -131,17 +121,3 @@ def test_a_run_refuses_what_planning_could_not_know(tmp_path):
     assert not target.exists()
     run.run(job | {"learner_settings": {"kind": "pdgd", "user": ALL_OF_FOUR}}, target, [0], [path])
     assert target.exists()
-
-
-def test_lists_of_two_lengths_are_no_user():
-    check({"click": [0, 1], "stop": [0, 0]})
-    check("perfect")
-    with pytest.raises(SettingError, match="they have to be for the same"):
-        check({"click": [0], "stop": [0, 0]})
-
-
-def test_results_name_an_own_user(tmp_path):
-    learner = {"kind": "dbgd", "user": ALL_OF_FOUR}
-    settings = DBGD.complete_settings(learner, {}, {"largest_grade": 4})
-    rates = DBGD.rates(learner, {"source": "text"})
-    assert (settings.user, settings.click, rates) == (OWN, (tuple(ALL_OF_FOUR["click"]),), [0.01])

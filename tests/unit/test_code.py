@@ -81,19 +81,9 @@ def names(*entries):
             "scant_ads",
         ),
         (
-            "scant.data.fetch",
-            ("scant.data", "scant.data.lzw", "scant.data.registry", "scant.files"),
-            "scant.kernels",
-        ),
-        (
             "scant.rankers.run",
             ("scant.rankers.play", "scant.kernels.top", "scant.theory.bounds"),
             "scant.games",
-        ),
-        (
-            "scant.games.run",
-            ("scant.games.play", "scant.kernels.games", "scant.theory.game_bounds"),
-            "scant.ads",
         ),
         (
             "scant_ads.reading.formats",
@@ -173,11 +163,6 @@ def test_a_module_of_ones_own_is_followed_into_what_it_imports(package):
     assert code.digest("learner") != before
 
 
-def test_a_circle_of_imports_comes_to_an_end(package):
-    package({"src/scant/a.py": "import scant.b\n", "src/scant/b.py": "import scant.a\n"})
-    assert names("scant.a") == names("scant.b") == {"scant", "scant.a", "scant.b"}
-
-
 # --- which edits count
 @pytest.fixture
 def edited(package):
@@ -202,16 +187,12 @@ def edited(package):
     ("old", "new"),
     [
         ("# a comment", ""),
-        ("# a comment", "# another"),
         ('"""What the module is of."""', ""),
         ("What it learns.", "What it has learnt."),
-        ("about : what for", "about : what it is for"),
         ('looks = {"": "red"}', 'looks = {"": "blue", "ap": "red"}'),
         ('    looks = {"": "red"}\n', ""),
         ('caption: str = "Regret"', 'caption: str = "Regret by round"'),
-        ('about="its step"', 'about="the length of its step"'),
         (', about="its step"', ""),
-        ("\n\nclass", "\n\n\n\nclass"),
     ],
 )
 def test_words_looks_and_layout_do_not_count(edited, old, new):
@@ -222,9 +203,6 @@ def test_words_looks_and_layout_do_not_count(edited, old, new):
     ("old", "new"),
     [
         ("default=1", "default=2"),
-        ('kind = "plain"', 'kind = "anew"'),
-        ("Learner(Base)", "Learner"),
-        ("import helper", "import helper as other"),
         ('LOOKS = {"line": "-"}', 'LOOKS = {"line": ":"}'),
         ('LOOKS = {"line": "-"}', 'looks = {"line": "-"}'),  # of a module: an ordinary variable
         ('about = {"about": "rounds"}', 'about = {"about": "items"}'),  # so is one of a function
@@ -245,12 +223,6 @@ def test_an_edit_counts_wherever_it_is_imported_from_and_only_there(edited, pack
     assert code.digest("scant.learner") != before
 
 
-def test_the_same_code_under_another_name_is_other_code(package):
-    package({"src/scant/a.py": "X = 1\n", "src/scant/b.py": "X = 1\n"})
-    assert code.digest("scant.a") != code.digest("scant.b")
-    assert code.digest("scant.a", "scant.b") == code.digest("scant.b", "scant.a")
-
-
 # --- what is remembered
 def test_what_was_read_is_cached_and_parsed_once(package, monkeypatch):
     package({"src/scant/a.py": "import scant.b\n", "src/scant/b.py": "X = 1\n"})
@@ -262,18 +234,6 @@ def test_what_was_read_is_cached_and_parsed_once(package, monkeypatch):
         assert code.digest("scant.a") == before
     package({"src/scant/b.py": "X = 2\n"})
     assert code.digest("scant.a") != before
-
-
-def test_a_cache_that_cannot_be_read_or_written_is_ignored(package, monkeypatch, tmp_path):
-    package({"src/scant/a.py": "X = 1\n"})
-    before = code.digest("scant.a")
-    code.CACHE.write_text('{"cut sho')
-    forget()
-    assert code.digest("scant.a") == before and json.loads(code.CACHE.read_text())
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(code, "CACHE", tmp_path / "file" / "cache.json")
-    forget()
-    assert code.digest("scant.a") == before
 
 
 # --- what rules ask for

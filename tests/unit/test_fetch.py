@@ -6,9 +6,7 @@ Downloads are from this machine.
 import gzip
 import hashlib
 import io
-import random
 import socket
-import tarfile
 import threading
 import zipfile
 from contextlib import suppress
@@ -213,11 +211,6 @@ def test_own_files_are_taken_from_the_path_given(tmp_path, suffix, absolute):
     assert record["source"] == file and record["sha256"] == SHA256
 
 
-def test_own_files_that_are_absent():
-    with pytest.raises(SettingError, match=r"toy/test: there is no file a\.txt.*data/toy/a\.txt"):
-        fetch(dataset(own=True, file="a.txt", sha256=None), "test", "out.txt")
-
-
 def test_gated_sets_say_what_to_get_and_where_to_put_it(server):
     folder, url, requests = server
     put(folder / "test.txt")
@@ -231,15 +224,6 @@ def test_scikit_learn_brings_the_digits():
     content = "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8"
     digits = dataset(package="sklearn/datasets/data/digits.csv.gz", sha256=content)
     assert fetch(digits, "test", "out.csv")["bytes"] == 264712
-
-
-@pytest.mark.parametrize(
-    ("package", "reason"),
-    [("os/a", "not installed"), ("no/a", "not installed"), ("json/a", "no file")],
-)
-def test_a_package_that_does_not_bring_the_file(package, reason):
-    with pytest.raises(SettingError, match=reason):
-        fetch(dataset(package=package), "test", "out.csv")
 
 
 def test_a_file_is_downloaded(server):
@@ -264,16 +248,6 @@ def zipped(members) -> bytes:
     return file.getvalue()
 
 
-def tarred(members) -> bytes:
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w:gz") as archive:
-        for info, content in members:
-            info = info if isinstance(info, tarfile.TarInfo) else tarfile.TarInfo(info)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return file.getvalue()
-
-
 def serve(server, content: bytes, sha256=None, **part):
     folder, url, _ = server
     put(folder / "toy.zip", content)
@@ -281,9 +255,14 @@ def serve(server, content: bytes, sha256=None, **part):
 
 
 @pytest.mark.parametrize("suffix", PACK)
-@pytest.mark.parametrize("pack", [zipped, tarred])
-def test_a_part_is_taken_from_the_archive(server, pack, suffix):
-    content = pack([("../evil", b"evil"), (f"toy/Fold1/test.txt{suffix}", PACK[suffix](CONTENT))])
+def test_a_part_is_taken_from_the_archive(server, suffix):
+    content = zipped(
+        [
+            ("/evil", b"evil"),
+            ("../evil", b"evil"),
+            (f"toy/Fold1/test.txt{suffix}", PACK[suffix](CONTENT)),
+        ]
+    )
     toy = serve(server, content, hashlib.sha256(content).hexdigest())
     assert fetch(toy, "test", "out/toy/test.txt")["sha256"] == SHA256
     assert not list(server[0].parent.rglob("*evil*"))
@@ -341,15 +320,6 @@ def test_a_copy_is_converted_as_it_was_fetched(tmp_path):
     check_copy(replace(own, own=False), "test", tmp_path / "copy.txt")
 
 
-def test_a_lock_is_no_link_to_elsewhere(server, tmp_path):
-    (tmp_path / "elsewhere").write_text("kept")
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out/.toy.lock").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DataError, match="cannot be a lock file"):
-        fetch(serve(server, zipped([("toy/Fold1/test.txt", CONTENT)])), "test", "out/test.txt")
-    assert (tmp_path / "elsewhere").read_text() == "kept"
-
-
 def test_plain_http_without_a_checksum_is_refused_unless_it_is_meant(server):
     folder, url, requests = server
     put(folder / "test.txt")
@@ -365,12 +335,6 @@ def test_plain_http_without_a_checksum_is_refused_unless_it_is_meant(server):
     fetch(dataset(url=f"{url}/test.txt", sha256=None, plain_http=True), "test", "out/test.txt")
     assert len(requests) == 1
     assert fetch(dataset(), "test", "out/test.txt", url.replace("http", "HTTP"))["sha256"] == SHA256
-
-
-def test_a_mirror_that_refuses_is_said(tmp_path, answering, capsys):
-    put(tmp_path / "data/toy/Fold1/test.txt")
-    fetch(dataset(), "test", "out/test.txt", answering(b"HTTP/1.1 403 Forbidden\r\n\r\n"))
-    assert "The mirror may lack it, or refuse it" in capsys.readouterr().out
 
 
 # --- servers that answer wrongly
@@ -405,19 +369,12 @@ OK = b"HTTP/1.1 200 OK\r\n"
 FOUND = b"HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n"
 WRONG_ANSWERS = {
     "nothing": (b"", "RemoteDisconnected"),
-    "long status": (b"HTTP/1.1 200 " + b"a" * 70_000 + b"\r\n\r\n", "LineTooLong"),
     "garbage": (b"a" * 60_000 + b"\r\n", "BadStatusLine: a{20}"),
-    "headers": (OK + b"".join(b"X-%d: 1\r\n" % i for i in range(150)) + b"\r\n", "100 headers"),
     "colours": (b"HTTP/1.1 500 \x1b[31mred\r\n\r\n", r"500 Server Error: \?\[31mred"),
     "a part": (b"HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n\r\nabc", "answers with status 206"),
-    "length in words": (OK + b"Content-Length: abc\r\n\r\nx", "'abc'"),
     "cut short": (OK + b"Content-Length: 10\r\n\r\nx", "IncompleteRead"),
-    "chunks": (OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", "int.. with base 16"),
     "packed unasked": (OK + b"Content-Encoding: br\r\n\r\nx", "the server packs it by 'br'"),
     "to no address": (FOUND % b"https://[::1", "Invalid IPv6"),
-    "to no host": (FOUND % b"http://a..b/", "Failed to parse|label"),
-    "to bytes": (FOUND % b"http://\xff\xfe/", "codec can't decode"),
-    "to nowhere": (FOUND % b"", "answers with status 302"),
     "to itself": (FOUND % b"/", "TooManyRedirects"),
     "to a file": (FOUND % b"file:///etc/passwd", "InvalidSchema"),
 }
@@ -438,13 +395,6 @@ def test_what_a_server_does_wrong_is_said_in_a_line(tmp_path, answering, at_once
         fetch(wanted, "test", "out/test.txt", url if place == "mirror" else None)
     assert str(caught.value).isprintable() and len(str(caught.value)) < 600
     assert {path.name for path in (tmp_path / "out").iterdir()} <= {".toy.lock"}
-
-
-@pytest.mark.parametrize("url", ["https://[::1", "http://", "http://127.0.0.1:abc", "http://a\nb/"])
-def test_what_is_no_address(url):
-    for given, mirror in ((url, None), (None, url)):
-        with pytest.raises(SettingError, match="is no address"):
-            fetch(dataset(url=given), "test", "out.txt", mirror)
 
 
 @pytest.fixture
@@ -498,14 +448,6 @@ def test_https_does_not_lead_to_plain_http_without_a_checksum(web, place):
         assert fetch(wanted, "test", f"{wanted.plain_http}/test.txt")["sha256"] == SHA256
 
 
-def test_the_page_of_a_redirect_is_not_read(web):
-    answers, read = web
-    answers["https://a/b"] = 302, {"Location": "https://a/c"}, bytes(1 << 20)
-    answers["https://a/c"] = 200, {}, CONTENT
-    fetch(dataset(url="https://a/b"), "test", "out.txt")
-    assert not read.get("https://a/b")
-
-
 @pytest.mark.parametrize("headers", [{"Content-Length": str(len(CONTENT))}, {}])
 def test_a_download_has_a_limit_and_is_not_begun_where_it_says_that_it_is_too_large(
     web, tmp_path, monkeypatch, headers
@@ -552,12 +494,6 @@ def test_a_wrong_archive_is_kept_aside(server, tmp_path):
     assert ".rejected" in left and ".txt" not in left
 
 
-def link(name):
-    info = tarfile.TarInfo(name)
-    info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
-    return info
-
-
 def zip_link(name):
     info = zipfile.ZipInfo(name)
     info.external_attr = 0o120777 << 16
@@ -566,12 +502,10 @@ def zip_link(name):
 
 HELD = bytes(range(256)) * 999
 BAD_ARCHIVES = {
-    "tar link": (tarred([(link("toy/Fold1/test.txt"), b"")]), "not a regular file"),
     "zip link": (zipped([(zip_link("toy/Fold1/test.txt"), b"/etc")]), "not a regular file"),
     "other members": (zipped([("toy/other.txt", CONTENT)]), "has no toy/Fold1/test.txt"),
-    "cut zip": (zipped([("toy/Fold1/test.txt", CONTENT)])[:100], "neither a zip nor a tar"),
+    "cut zip": (zipped([("toy/Fold1/test.txt", CONTENT)])[:100], "no zip archive"),
     "page": (b"<html>this page has moved</html>", "it is a web page"),
-    "cut tar": (tarred([("toy/Fold1/test.txt", HELD)])[:300], "cut short"),
     "changed": (
         zipped([("toy/Fold1/test.txt", HELD)]).replace(b"\xff", b"\0"),
         "corrupt or cut short",
@@ -593,19 +527,7 @@ def test_content_has_a_limit(tmp_path, monkeypatch):
         fetch(dataset(), "test", "out.txt")
 
 
-def test_an_unknown_part_is_named():
-    with pytest.raises(SettingError, match="did you mean 'test'"):
-        fetch(dataset(), "tset", "out.txt")
-
-
 # --- archives and compressed files that ask for too much
-def member(name="toy/Fold1/test.txt", **fields):
-    info = tarfile.TarInfo(name)
-    for field, value in fields.items():
-        setattr(info, field, value)
-    return info
-
-
 def zipped_by(method) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", method) as archive:
@@ -613,25 +535,10 @@ def zipped_by(method) -> bytes:
     return file.getvalue()
 
 
-def header(name="toy/Fold1/test.txt", **fields) -> bytes:
-    """The header of a tar's member alone, whatever it says of a size."""
-    return gzip.compress(member(name, **fields).tobuf(tarfile.GNU_FORMAT))
-
-
-PAX = member("pax", type=tarfile.XHDTYPE, size=20 << 20)
-HARD_LINK = member(type=tarfile.LNKTYPE, linkname="toy/a")
-DEVICE = member(type=tarfile.CHRTYPE, devmajor=1, devminor=5)
 MANY = [(f"{i}", b"") for i in range(60)]
 TOO_MUCH = {
-    "tar bomb": (tarred([("other", bytes(1 << 20)), ("toy/Fold1/test.txt", b"")]), "holds more"),
-    "huge size": (header(size=1 << 40), "holds more than 100,000 bytes"),
-    "negative size": (header(size=-1024), "holds more than 100,000 bytes|corrupt"),
     "zip members": (zipped(MANY), "more than 50 members"),
-    "tar members": (tarred(MANY), "more than 50 members"),
-    "header": (gzip.compress(PAX.tobuf() + bytes(20 << 20)), "a header of more than 16,777,216"),
     "bzip2 in zip": (zipped_by(zipfile.ZIP_BZIP2), "compression method 12; deflate is read"),
-    "hard link": (tarred([(HARD_LINK, b"")]), "not a regular file"),
-    "device": (tarred([(DEVICE, b"")]), "not a regular file"),
 }
 
 
@@ -655,16 +562,6 @@ def test_of_a_member_that_is_too_large_nothing_is_read(server, monkeypatch):
         fetch(bomb, "test", "out/test.txt")
 
 
-@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", ""])
-def test_a_tar_may_be_packed_in_several_ways(server, kind):
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode=f"w:{kind}") as archive:
-        for name in ("../evil", "/evil", "./toy/Fold1/test.txt"):
-            archive.addfile(member(name, size=len(CONTENT)), io.BytesIO(CONTENT))
-    assert fetch(serve(server, file.getvalue()), "test", "out/toy/test.txt")["sha256"] == SHA256
-    assert not list(server[0].parent.rglob("*evil*"))
-
-
 @pytest.mark.parametrize(("suffix", "limit"), [(".gz", "20,000"), (".Z", "10,000")])
 def test_compressed_files_that_ask_for_too_much(tmp_path, monkeypatch, suffix, limit):
     monkeypatch.setattr(module, "FREE", 20_000)
@@ -673,34 +570,3 @@ def test_compressed_files_that_ask_for_too_much(tmp_path, monkeypatch, suffix, l
     with pytest.raises(DataError, match=f"more than {limit} bytes"):
         fetch(dataset(sha256=None), "test", "out/test.txt")
     assert not list((tmp_path / "out").iterdir())
-
-
-def test_what_compresses_well_is_read_if_it_is_small(tmp_path):
-    put(tmp_path / "data/toy/Fold1/test.txt.gz", gzip.compress(bytes(1 << 22)))
-    assert fetch(dataset(sha256=None), "test", "out.txt")["bytes"] == 1 << 22
-
-
-def test_a_download_that_is_packed_on_its_way_has_the_limits_of_what_is_packed(web, monkeypatch):
-    body = gzip.compress(bytes(1 << 22))
-    web[0]["https://a/b"] = (
-        200,
-        {"Content-Encoding": "gzip", "Content-Length": str(len(body))},
-        body,
-    )
-    wanted = dataset(url="https://a/b", sha256=None)
-    assert fetch(wanted, "test", "out/test.txt")["bytes"] == 1 << 22
-    monkeypatch.setattr(module, "FREE", 1 << 20)
-    with pytest.raises(DataError, match="decompresses to more than 1,048,576 bytes"):
-        fetch(wanted, "test", "out/test.txt")
-
-
-def test_what_is_decompressed_has_the_limit_of_what_was_read_so_far(tmp_path, monkeypatch):
-    """Up to 128 KB more than was needed, by the version of Python: the whole file allows 20 MiB."""
-    monkeypatch.setattr(module, "FREE", 1 << 20)
-    monkeypatch.setattr(module, "RATIO", 20)
-    put(
-        tmp_path / "data/toy/Fold1/test.txt.gz",
-        gzip.compress(bytes(1 << 23)) + random.Random(0).randbytes(1 << 20),
-    )
-    with pytest.raises(DataError, match=r"decompresses to more than [12],\d{3},\d{3} bytes"):
-        fetch(dataset(), "test", "out.txt")

@@ -30,7 +30,6 @@ from scant.files import (
     seal,
     sha256,
     visible,
-    with_metadata,
     write_csv,
     write_parquet,
     write_text,
@@ -120,12 +119,6 @@ def test_what_a_killed_writer_leaves_is_seen_by_nobody_and_swept_by_the_next(tmp
     assert names(tmp_path) == ["a.arrow", "figure-5.1.svg"]
 
 
-def test_a_writer_that_is_asked_to_end_leaves_nothing(tmp_path, writer):
-    writer.terminate()
-    assert writer.wait() == 128 + 15
-    assert names(tmp_path) == []
-
-
 def test_what_is_swept_is_no_link_to_elsewhere(tmp_path):
     (tmp_path / "kept").write_text("kept")
     (tmp_path / ".a.txt.link").symlink_to(tmp_path / "kept")
@@ -142,11 +135,6 @@ def test_permissions_are_those_of_any_new_file(tmp_path, mask):
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "file.txt").stat().st_mode) == 0o666 & ~mask
-
-
-def test_text_is_written_as_it_is(tmp_path):
-    write_text(tmp_path / "file.txt", "é ≤ 1\n")
-    assert (tmp_path / "file.txt").read_bytes() == "é ≤ 1\n".encode()
 
 
 @pytest.mark.parametrize("content", [b"", b"abc", b"x" * 70_000])
@@ -185,12 +173,6 @@ def test_arrays_are_those_of_arrow(values, kind):
     assert repr(found.to_pylist()) == repr(pa.array(values, kind).to_pylist())
 
 
-def test_metadata_of_a_schema():
-    schema = pa.schema({"x": pa.int8()})
-    assert metadata_of(schema) == {}
-    assert metadata_of(with_metadata(schema, {"rows": 3})) == {"rows": 3}
-
-
 def test_a_bit_that_turns_anywhere_is_noticed(tmp_path):
     path = tmp_path / "one.parquet"
     table = pa.table({"seed": range(20), "learner": pa.array(["a", "b"] * 10).dictionary_encode()})
@@ -225,21 +207,6 @@ def test_rows_that_a_damaged_page_lacks_are_noticed(tmp_path):
                 with pytest.raises(ValueError, match=r"[02] rows, where its metadata say [02]"):
                     read_parquet(path, ours=False)
     assert lost
-
-
-def test_the_file_of_another_maker_may_hold_the_mark(tmp_path):
-    table, path = pa.table({"x": [MARK.decode() + "00000000", "y"]}), tmp_path / "a.parquet"
-    pq.write_table(table, path)
-    assert read_parquet(path, ours=False).equals(table)
-    with pytest.raises(ValueError, match="CRC-32"):
-        read_parquet(path)
-    pq.write_table(pa.table({"x": [1]}), path)
-    with pytest.raises(ValueError, match="it has no seal"):
-        read_parquet(path)
-    write_parquet(table, path, {})
-    path.write_bytes(path.read_bytes().replace(MARK, b'"crc33": "'))
-    with pytest.raises(ValueError, match=r"CRC-32|it has no seal"):
-        read_parquet(path, ours=False)  # its metadata say that it is ours
 
 
 def test_a_seal_that_is_cut_is_none(tmp_path):
@@ -299,28 +266,3 @@ def test_what_is_read_is_never_written(tmp_path, named):
     files.check_outputs(
         [tmp_path / "other.csv", tmp_path / "another.csv"], [log, tmp_path / "parts"]
     )
-
-
-def test_no_file_is_written_twice(tmp_path):
-    with pytest.raises(SettingError, match="written twice"):
-        files.check_outputs([tmp_path / "a.html", tmp_path / "b.csv", tmp_path / "A.html"])
-
-
-def test_what_is_no_file_is_not_replaced(tmp_path):
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    for name in ("folder", "pipe"):
-        with (
-            pytest.raises(SettingError, match="is no file that could be replaced"),
-            atomic(tmp_path / name),
-        ):
-            pytest.fail("begun")
-    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and (tmp_path / "folder").is_dir()
-
-
-def test_a_table_without_columns_is_read(tmp_path):
-    files.write_csv(pd.DataFrame(), tmp_path / "none.csv")
-    assert files.read_cells(tmp_path / "none.csv") == ([], [])
-    (tmp_path / "none.csv").write_text("\n1\n")
-    with pytest.raises(DataError, match="line 2: has 1 cells, and not 0"):
-        files.read_cells(tmp_path / "none.csv")

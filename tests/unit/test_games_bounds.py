@@ -187,10 +187,6 @@ HELD = yaml.safe_load("""
  'rtopkf, top 2': {kind: rtopkf, k: 2, black_box: online-rank}, rtopkf-anytime: rtopkf-anytime,
  rtopkf-adaptive: rtopkf-adaptive}
 """)
-SMALL = yaml.safe_load("""
-{hedge: hedge, multiplicative-weights: multiplicative-weights, permelearn: permelearn,
- comb-band: comb-band, 'rtopkf, hedge': {kind: rtopkf, black_box: hedge}}
-""")
 
 
 @pytest.mark.parametrize("stream", ["flip", "switching", "ties"])
@@ -207,15 +203,6 @@ def test_mean_regret_is_within_the_bound_at_every_round(stream, name):
             regrets.append(regret(trace))
             assert np.isfinite(trace.bound).all()
         assert np.all(np.mean(regrets, axis=0) <= trace.bound)
-
-
-@pytest.mark.parametrize("stream", ["uniform", "zipf"])
-@pytest.mark.parametrize("name", SMALL)
-def test_so_it_is_with_learners_of_few_items(stream, name):
-    for loss in ("sum-loss", "dcg"):
-        game = Game(streams.draw(stream, generator(0), 150, items=3), loss)
-        traces = [play(game, SMALL[name], generator(seed, "noise")) for seed in range(8)]
-        assert np.all(np.mean([regret(trace) for trace in traces], axis=0) <= traces[0].bound)
 
 
 def test_where_no_bound_is_known_there_is_none():

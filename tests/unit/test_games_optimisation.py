@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 import yaml
-from regret import regret
 from scipy import optimize
 
 from scant.errors import SettingError
@@ -225,27 +224,6 @@ def test_the_value_by_hand():
         assert value(of, eta, q, p, G) == pytest.approx(by_hand, rel=1e-9)
 
 
-@pytest.mark.slow
-def test_mean_regret_is_within_the_certificate_and_that_within_its_worst_case():
-    loss, m, k, regrets, bounds = "sum-loss", 3, 2, [], []
-    for seed in range(12):
-        trace = play(
-            Game(noise(2000, m, 0.03, seed), loss), {"kind": KIND, "k": k}, generator(seed)
-        )
-        regrets.append(regret(trace))
-        bounds.append(trace.bound)
-    assert np.all(np.mean(regrets, axis=0) <= np.mean(bounds, axis=0))
-    learner = build(Game(noise(50, m), loss), {"kind": KIND, "k": k}, generator(0))
-    assert np.all(np.diff(bounds, axis=1) > -1e-9)  # no value is negative here
-    # The value of uniform weights is about the largest there is: 2 sqrt(2 log C (R^2 + t V)), at
-    # most.
-    uniform = np.full(len(learner.problem.losses), 1 / len(learner.problem.losses))
-    worst = 2 * np.sqrt(
-        2 * learner.logarithm * (learner.scale + trace.round * 1.1 * learner._solve(uniform))
-    )
-    assert np.all(np.array(bounds) <= worst)
-
-
 def test_the_compiled_loop_is_the_plain_class_in_the_smallest_cell():
     learner, game = {"kind": KIND, "k": 1}, Game(noise(150, 2, 0.2), "precision@1")
     compiled, plain = (
@@ -263,15 +241,6 @@ def test_the_solver_ends_where_it_did():
         for q in QS
     ]
     assert ends == pytest.approx(ENDS, rel=1e-6)
-
-
-def test_the_solver_starts_anew_where_it_cannot_go_on():
-    of = problem(cell("sum-loss", 3, 2))
-    q, variables = np.full(6, 1 / 6), np.full(of.variables, np.nan)
-    anew = optimisation.optimise(q, 0.1, ACCURACY, 0.04, of.program, variables, True)
-    assert anew == optimisation.optimise(
-        q, 0.1, ACCURACY, 0.04, of.program, np.zeros(of.variables), False
-    )
 
 
 @pytest.mark.parametrize(

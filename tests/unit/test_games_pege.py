@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from regret import regret
 
 from scant.errors import SettingError
 from scant.games.play import Game, build, play
@@ -149,26 +148,6 @@ def test_where_the_best_ranking_is_not_unique_pege2_never_exploits_and_pege_does
     assert play(game, "pege", None).explored[-1] < 200
     on_sets = Game(game.stream, "precision@2")  # there it is
     assert play(on_sets, "pege2", None).explored[-1] < 10_000
-
-
-@pytest.mark.parametrize(
-    ("loss", "chances"), [("dcg", [0.9, 0.5, 0.1]), ("precision@2", [0.8, 0.8, 0.3, 0.1])]
-)
-@pytest.mark.parametrize("kind", ["pege", "pege2"])
-def test_mean_regret_is_within_the_bound(loss, chances, kind):
-    rounds, gap = 10_000, 0.4 if loss == "dcg" else 0.5
-    kept, regrets = np.array([100, 1000, rounds]), []
-    for seed in range(8):
-        game = Game(steps(rounds, chances, seed), loss)
-        regrets.append(regret(play(game, {"kind": kind, "k": 2}, None, kept)))
-    R, m = game.facts("top").constants[1], len(chances)
-    if loss == "precision@2" and kind == "pege":
-        gap = 0.2  # any two items that differ: its bound does not know which matter
-    if kind == "pege2":
-        bounds = [game_bounds.pege2(int(t), rounds, gap, m, 2, R, 1.0) for t in kept]
-    else:
-        bounds = [game_bounds.pege(int(t), gap, m, 2, R, 1.0) for t in kept]
-    assert np.all(np.mean(regrets, axis=0) <= bounds)
 
 
 def test_bounds_by_hand():

@@ -7,13 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from regret import regret
 
-from scant.errors import SettingError
-from scant.games.play import Game, build, play
+from scant.games.play import Game, build
 from scant.games.precision import systematic
 from scant.kernels import precision as kernels
-from scant.randomness import generator
 from scant.theory import game_bounds
 
 SHAPES = [(2, 1, 1), (3, 1, 1), (3, 2, 1), (4, 2, 1), (5, 3, 2), (4, 2, 2), (5, 2, 3), (5, 2, 4)]
@@ -120,34 +117,3 @@ def test_the_bound_by_hand():
     learner = made(20, 5, 2)
     assert learner.bound(10_000) == pytest.approx(2 * 5 * math.sqrt(10_000 * 20 * math.log(4) / 2))
     assert np.isfinite(made(3, 3, 1).bound(10))  # all items count: nothing to be learnt
-
-
-@pytest.mark.parametrize(("m", "n", "k"), [(20, 5, 1), (20, 5, 5), (20, 5, 9), (8, 7, 2)])
-def test_mean_regret_is_within_the_bound(m, n, k):
-    """Against a gap of T^(-1/2), and against items that take turns."""
-    rounds = 4000
-    for turns in (False, True):
-        regrets = []
-        for seed in range(6):
-            chance = generator(seed).random((rounds, m))
-            better = (np.arange(m) + (np.arange(rounds)[:, None] // 500 if turns else 0)) % m < n
-            stream = (chance < 0.5 + (0.4 if turns else rounds**-0.5) * better).astype(np.int8)
-            trace = play(
-                Game(stream, f"precision@{n}"),
-                {"kind": "semi-bandit", "k": k},
-                generator(seed, "n"),
-            )
-            regrets.append(regret(trace))
-        assert np.all(np.mean(regrets, axis=0) <= trace.bound)
-
-
-@pytest.mark.parametrize("loss", ["dcg", "sum-loss", "ndcg@2", "ap", "dcg@1"])
-def test_other_losses_are_refused(loss):
-    with pytest.raises(SettingError, match=f"'semi-bandit'.*alone; the game is judged by {loss}"):
-        build(Game(np.eye(4, dtype=np.int8), loss), "semi-bandit", generator(0))
-
-
-@pytest.mark.parametrize("k", [0, 5, 1.5, True])
-def test_a_k_that_cannot_be(k):
-    with pytest.raises(SettingError, match="with 4 items it must be a whole number from 1 to 4"):
-        made(4, 2, k)

@@ -112,38 +112,6 @@ def compiled_quicksort(weights, random, count):
         yield tuple(np.argsort(place).tolist())
 
 
-def compiled_plackett_luce(weights, random, count):
-    m = len(weights)
-    place, order = np.empty((2, m), np.uint32)
-    scores, weights = np.empty(m), np.array(weights, float)
-    odds, by_score = kernels.even_odds(m), sorter(scores)
-    for _ in range(count):
-        kernels._show(kernels.GUMBEL, weights, 1.0, odds, random, scores, place, order, by_score)
-        yield tuple(np.argsort(place).tolist())
-
-
-@pytest.mark.parametrize(
-    ("sample", "distribution"),
-    [
-        (compiled_plackett_luce, sorting.plackett_luce_distribution),
-        (
-            lambda w, r, n: (tuple(sorting.plackett_luce(w, r).tolist()) for _ in range(n)),
-            PROCEDURES[1],
-        ),
-    ],
-)
-def test_rankings_are_drawn_as_often_as_they_should(sample, distribution):
-    from scipy import stats
-
-    weights, count, seen = [0.0, 1.0, -0.5, 0.4], 20_000, {}
-    for ranking in sample(weights, np.random.default_rng(0), count):
-        seen[ranking] = seen.get(ranking, 0) + 1
-    expected = distribution(weights)
-    assert set(seen) <= set(expected)
-    counts = [seen.get(ranking, 0) for ranking in expected]
-    assert stats.chisquare(counts, [count * chance for chance in expected.values()]).pvalue > 0.001
-
-
 def test_compiled_quicksort_is_the_plain_one():
     random = np.random.default_rng(1)
     for m in (1, 2, 3, 10, 40):

@@ -11,7 +11,7 @@ from scant import surrogates
 from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.files import metadata_of
-from scant.generalisation import populations, run, solve
+from scant.generalisation import run, solve
 from scant.generalisation.populations import Linear, Lists, Separable
 from scant.theory import generalisation as theory
 
@@ -53,16 +53,6 @@ def setup(**changes):
 
 
 # --- populations
-@pytest.mark.parametrize("entries", ["uniform", "signs"])
-@pytest.mark.parametrize("kind", [Linear, Separable])
-def test_features_keep_to_the_bounds_that_are_declared(kind, entries):
-    population = kind(generator(), 7, entries=entries, decay=0.5)
-    features, grades = population.draw(generator(), 300, 5)
-    assert (features.dtype, features.shape) == ("f4", (300, 5, 7))
-    assert (grades.dtype, grades.shape) == ("i2", (300, 5))
-    assert np.linalg.norm(features, axis=2).max() <= population.norm * (1 + 1e-6)
-    assert np.abs(features).max() <= population.largest * (1 + 1e-6)
-    assert grades.min() >= 0 and grades.max() <= population.largest_grade
 
 
 def test_the_bound_on_signs_is_reached():
@@ -70,21 +60,6 @@ def test_the_bound_on_signs_is_reached():
     features, _ = population.draw(generator(), 20, 5)
     np.testing.assert_allclose(np.linalg.norm(features, axis=2), population.norm, rtol=1e-6)
     assert np.abs(features).max() == population.largest == 1
-
-
-def test_shares_of_grades_are_those_asked_for():
-    _, grades = Linear(generator(), 20, grades=2, noise=0.5, relevant=0.4).draw(
-        generator(), 4000, 10
-    )
-    assert (grades > 0).mean() == pytest.approx(0.4, abs=0.02)
-    assert (grades > 1).mean() == pytest.approx(0.2, abs=0.02)
-
-
-def test_grades_do_not_depend_on_how_many_features_are_noise():
-    few, many = (Linear(generator(), d, informative=3) for d in (3, 50))
-    (first, grades), (second, same) = few.draw(generator(2), 10, 4), many.draw(generator(2), 10, 4)
-    np.testing.assert_array_equal(grades, same)
-    np.testing.assert_array_equal(first, second[..., :3])
 
 
 def test_lists_repeat_a_few_documents():
@@ -326,9 +301,3 @@ def test_learners_of_ones_own(tmp_path):
     assert first["train"] == pytest.approx(np.mean(losses), rel=1e-5)
     with pytest.raises(SettingError, match="fit is to return 4 finite weights"):
         played(tmp_path, learners=[["wrong", {"kind": f"{__name__}:Wrong"}]])
-
-
-def test_all_populations_are_drawn_by_their_settings():
-    for name, cls in populations.GENERATORS.items():
-        made = populations.make({"generator": name, "settings": {"grades": 3}}, generator(), 4, 9)
-        assert type(made) is cls and (made.d, made.largest_grade) == (4, 3)

@@ -149,13 +149,6 @@ def test_an_operator_norm_by_all_signs():
     assert suprema.operator_norm(matrix, "l2") == pytest.approx(np.linalg.norm(matrix, 2))
 
 
-def test_unknown_surrogates_and_norms_are_refused():
-    with pytest.raises(ValueError, match="no constants of the surrogate 'slam' are known"):
-        constants.lipschitz("slam", 3, 1)
-    with pytest.raises(ValueError, match="unknown norm 'l1'"):
-        constants.smoothness("listnet", 3, 1, norm="l1")
-
-
 # --- bounds
 def test_bounds_of_gradient_descent_and_regularised_erm():
     assert generalisation.descent_excess(8, CASE) == pytest.approx(2 * 3 * 0.5 * math.sqrt(2 / 8))
@@ -319,10 +312,6 @@ def test_later_bounds():
 
 
 # --- lemmas
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_dimension_of_permutation_invariant_maps(d):
-    result = [identities.invariant_dimension(m, d) for m in range(1, 6)]
-    assert result == [d, 2 * d, 2 * d, 2 * d, 2 * d]
 
 
 def test_norms_of_a_matrix_from_its_rows():

@@ -76,14 +76,6 @@ def test_measures_are_those_of_the_readable_module(query, cut):
         assert (value == 1.0) == bool(np.all(grades[order[:relevant]] > 0))
 
 
-def test_kernels_know_each_measure_by_its_code():
-    for name, measure in measures.RECORDABLE.items():
-        assert getattr(pieces, name.upper()) == measure.code
-    result = len({measure.code for measure in measures.RECORDABLE.values()})
-    assert result == len(measures.RECORDABLE)
-    assert pieces.ERR_GRADE == measures.ERR_GRADE
-
-
 def cascade(ranked, cut):
     """ERR from its definition: a user reads past what does not satisfy (Chapelle et al., 2009)."""
     satisfied = [Fraction(2 ** int(grade) - 1, 2**4) for grade in ranked[:cut]]

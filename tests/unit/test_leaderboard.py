@@ -238,21 +238,6 @@ def test_where_means_print_equal_the_difference_tells_them_apart():
     assert "(-0.0003)" not in alone and "-0.0003 [-0.0004, -0.0002]" in alone
 
 
-def test_no_reading_is_shown_that_was_not_played():
-    def reading(asked, played):
-        return ranking._reading("e", {"tuning": "paper"}, asked, played)
-
-    assert reading(None, False) == reading("paper", False) == "paper"
-    assert reading("held-out", True) == "held-out"
-    details = {"tuning": "held-out", "grid": "tuning-seeds"}
-    with pytest.raises(SettingError, match="played what other seeds chose alone"):
-        ranking._reading("e", details, "paper", True)
-    with pytest.raises(SettingError, match="nothing was held out"):
-        reading("held-out", False)
-    with pytest.raises(SettingError, match="did you mean 'held-out'"):
-        reading("heldout", True)
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -266,16 +251,3 @@ def test_no_reading_is_shown_that_was_not_played():
 def test_bad_input_is_named(folder, options, error, message):
     with pytest.raises(error, match=message):
         scant.results(folder).leaderboard(**options)
-
-
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [("t.txt", []), ("t.csv", ["--rows", "learner"]), ("t.csv", ["--measure", "x"])],
-)
-def test_nothing_is_written_where_the_form_is_not_known_or_nothing_can_be_shown(
-    folder, tmp_path, capsys, name, options
-):
-    command = ["table", str(folder), "--experiment", "games", "--output", str(tmp_path / name)]
-    assert main([*command, *options]) == 1 and not (tmp_path / name).exists()
-    assert main(["table", str(tmp_path)]) == 1
-    assert "study.json: is not there. Finish the study" in capsys.readouterr().err.splitlines()[-1]

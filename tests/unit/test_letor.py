@@ -160,14 +160,12 @@ def test_encodings_are_named(tmp_path, content, said):
         ("1 qid:1234567890123456789 1:2", "at most 18 digits"),
         ("1 qid:1 garbage", "'garbage' has no colon"),
         ("1 qid:1 a:2", "index 'a' is not a positive whole number"),
-        ("1 qid:1 -1:2", "index '-1' is not a positive whole number"),
         ("1 qid:1 0:2", "index '0' is not in 1..3"),
         ("1 qid:1 4:2", "index '4' is not in 1..3"),
         ("1 qid:1 2:2 2:3", "index 2 comes after 2"),
         ("1 qid:1 2:2 1:3", "index 1 comes after 2"),
         ("1 qid:1 2:", "value of feature 2 is not a number: ''"),
         ("1 qid:1 2:0x1", "not a number: '0x1'"),
-        ("1 qid:1 2:1e", "not a number: '1e'"),
         ("1 qid:1 2:1:2", "not a number: '1:2'"),
         ("1 qid:1 2:nan", "value of feature 2 is not finite: nan"),
         ("1 qid:1 2:1e39", "not finite in single precision: '1e39'"),
@@ -227,12 +225,6 @@ def test_blocks_join_to_the_same_rows(tmp_path, block):
     assert line.tolist() == [1 + sum(k % 4 + 1 for k in range(i)) for i in range(200)]
 
 
-def test_a_line_longer_than_the_block(tmp_path):
-    row = " ".join(f"{j}:{j}" for j in range(1, 3001))
-    _, _, features, _ = read(write(tmp_path, f"0 qid:1 {row}\n1 qid:1 {row}"), 3000, block=64)
-    assert np.array_equal(features, [range(1, 3001)] * 2)
-
-
 numbers = st.one_of(
     st.floats(width=32, allow_nan=False, allow_infinity=False).map(repr),
     st.floats(-3e38, 3e38).map(repr),
@@ -287,13 +279,6 @@ def test_smallest_and_largest_values(tmp_path):
     assert features[0, 0] == largest
     assert features[0].tolist()[1:] == [float(np.float32(1e-45)), 0, 0, 0]
     assert math.copysign(1, features[0, 4]) == -1
-
-
-def test_a_byte_order_mark_is_no_grade(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"\xef\xbb\xbf0 qid:1 1:3.4028235e+38\n")
-    [block] = read_letor(path, 1)
-    assert block.features.tolist() == [[np.finfo(np.float32).max]]
 
 
 @pytest.mark.parametrize(

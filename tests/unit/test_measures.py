@@ -16,7 +16,6 @@ from scant.measures import (
     auc_loss,
     average_precision,
     dcg,
-    discount,
     err,
     linear_ndcg,
     ndcg,
@@ -117,13 +116,10 @@ def test_only_what_can_be_1_is_so_without_a_relevant_document(name):
     ("name", "message"),
     [
         ("ndgc", "unknown measure 'ndgc': did you mean 'ndcg'"),
-        ("precison@5", "did you mean 'precision@k'"),
         ("NDCG", "Known: ap, dcg, dcg@k, err, err@k, "),
         ("precision", "'precision' needs a cut-off, as in 'precision@5'"),
         ("ap@5", "'ap' has no cut-off, since it is defined for whole lists; got 'ap@5'"),
         ("err@0", "a whole number from 1 to 999999, as in 'err@5'; got 'err@0'"),
-        ("dcg@-1", "whole number from 1"),
-        ("ndcg@1000000", "whole number from 1"),
         (5, "unknown measure '5'"),
     ],
 )
@@ -233,27 +229,3 @@ def test_pairwise_loss_less_sum_loss_depends_on_binary_grades_alone(query, rando
 def test_spearman_loss_is_the_position_loss_of_minus_the_other_positions(ranking, other):
     loss = spearman_loss(ranking, other)
     assert loss == position_loss(ranking, -positions(other)) == spearman_loss(other, ranking)
-
-
-@pytest.mark.parametrize(
-    "call, reason",
-    [
-        (lambda: rank([0.0, np.nan]), r"scores must be finite; scores\[1\] is nan"),
-        (lambda: rank([]), "at least one"),
-        (lambda: rank([[1.0]]), r"shape \(1, 1\)"),
-        (lambda: rank(["a"]), "array of numbers"),
-        (lambda: dcg([0, 1], [1, -1]), r"non-negative integers; grades\[1\] is -1"),
-        (lambda: dcg([0, 1], [1, 54]), r"at most 53.*grades\[1\] is 54"),
-        (lambda: dcg([0, 1, 2], [1, 0]), "3 documents in the ranking, but 2 expected"),
-        (lambda: dcg([0, 0], [1, 0]), "document 1 is missing"),
-        (lambda: dcg([0, 2], [1, 0]), r"from 0 to 1; ranking\[1\] is 2"),
-        (lambda: dcg([0.0, 1.0], [1, 0]), "document indices"),
-        (lambda: ndcg([0], [1], k=0), "k must be an integer of at least 1.*got 0"),
-        (lambda: err([0], [5]), "grade 5 is above max_grade=4"),
-        (lambda: discount([0, 1]), "count from 1; got 0"),
-        (lambda: position_loss([0, 1], [1.0]), "2 documents in the ranking, but 1 expected"),
-    ],
-)
-def test_bad_input_is_refused_with_the_reason(call, reason):
-    with pytest.raises(ValueError, match=reason):
-        call()

@@ -133,34 +133,12 @@ def test_a_mirror_at_an_address_is_taken_to_have_all(monkeypatch):
     assert decided(config())["missing"] == []
 
 
-def test_sets_that_are_only_converted_are_left_out_too():
-    settings = config(tables_of=["here", "yandex-imat2009"])
-    study, _ = load(decided(settings))
-    assert study["tables_of"] == ["here"]
-    assert absent_data.notices(study)[-1] == (
-        "Yandex Internet Mathematics 2009 (yandex-imat2009) is missing. Left out: its table."
-    )
-
-
-def test_a_list_leaves_out_what_is_there():
-    study, _ = load(config(missing=["here"]))
-    assert {*study["streams"]} == {"two", "three", "drawn"}
-    with pytest.raises(SettingError, match="did you mean 'here'"):
-        load(config(missing=["her"]))
-
-
 def test_a_study_of_which_nothing_is_left_is_refused(folder):
     (folder / "data/here/here.txt").unlink()
     settings = config()
     settings["experiments"]["both"]["streams"] = ["one", "two"]
     with pytest.raises(SettingError, match="nothing is left to play"):
         load(decided(settings))
-
-
-@pytest.mark.parametrize("value", ["leave", ["gone", "gone"], 1])
-def test_other_values_are_refused(value):
-    with pytest.raises(SettingError, match="study: missing"):
-        load(config(missing=value))
 
 
 def test_a_claim_about_a_missing_set_says_so():

@@ -91,7 +91,6 @@ def test_the_other_side_is_at_its_best():
         ("listnte", "linear", "did you mean 'listnet'"),
         ("listnet", "digts", "did you mean 'digits'"),
         ("slam", "linear", "do not play in one experiment"),
-        ({"kind": "ridge", "lamdas": [1]}, "linear", "did you mean 'lambdas'"),
         ("listnet", 3, "a stream is not 3"),
         ("listnet", {"title": "Neither"}, "streams.stream"),
         ("listnet", (np.ones((3, 2)), [1, 0], [1, 1, 1]), r"\(3, 2\), \(2,\), \(3,\)"),

@@ -331,11 +331,6 @@ def test_optimal_rankings():
     assert optimal_rankings("dcg", 2, np.eye(9)[6], top_grade=2).tolist() == [True, False]
 
 
-def test_the_number_of_a_ranking_is_that_of_its_positions():
-    for i, at in enumerate(permutations(range(4))):
-        assert [at[item] for item in rankings(4)[i]] == [0, 1, 2, 3]
-
-
 def test_a_combination_too_close_to_zero_is_not_decided():
     enclosures = [10**40, 5 * 10**39, 63 * 10**38]  # 1, 1/2 and some number about 0.63
     rows = np.array([[0, 0, 0], [1, -1, 0], [2, 0, -3]])
@@ -363,12 +358,8 @@ def test_enclosures_of_the_discounts():
         (("map", 3, 1), "unknown measure 'map' for m = 3; known: sum-loss, pairwise-loss"),
         (("precision", 3, 1), "precision@c"),
         (("precision@4", 3, 1), "c is 1 to m"),
-        (("ndcg@", 3, 1), "unknown measure"),
-        (("ap@2", 3, 1), "unknown measure"),
         (("dcg", 6, 1), "m must be an integer from 1 to 5; got 6"),
-        (("dcg", 3.0, 1), "m must be"),
         (("dcg", 3, 4), "k must be an integer from 1 to 3; got 4"),
-        (("dcg", 3, True), "k must be"),
         (("dcg", 3, 1, 0), "top_grade must be an integer from 1 to 4; got 0"),
         (("auc", 3, 1, 2), "auc is for binary relevance, top_grade 1; got 2"),
     ],
@@ -377,26 +368,3 @@ def test_enclosures_of_the_discounts():
 def test_questions_that_make_no_sense(question, arguments, message):
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         question(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: loss_matrix("rho", 3), "unknown measure"),
-        (lambda: feedback_matrix(3, 4), "k must be"),
-        (lambda: signal_matrix([0, 1], 3), "k must be"),
-        (lambda: signal_matrix([0, 0], 1), "once"),
-        (lambda: signal_matrix(range(6), 1), "from 1 to 5"),
-        (lambda: rankings(6), "from 1 to 5"),
-        (lambda: atlas(6), "max_m"),
-        (lambda: neighbourhood("sum-loss", 3, 0, 5), "0 and 5 are not neighbours under sum-loss"),
-        (lambda: neighbourhood("sum-loss", 3, 0, 0), "not neighbours"),
-        (lambda: neighbourhood("sum-loss", 3, -6, 1), "not neighbours"),
-        (lambda: optimal_rankings("sum-loss", 3, np.full(4, 1 / 4)), "8 numbers >= 0 that sum to"),
-        (lambda: optimal_rankings("sum-loss", 3, [2, -1, *[0] * 6]), "8 numbers >= 0 that sum to"),
-        (lambda: optimal_rankings("sum-loss", 3, np.full(8, np.nan)), "8 numbers >= 0"),
-    ],
-)
-def test_other_bad_input(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -33,13 +33,3 @@ def test_another_seed_name_number_of_names_or_order_is_another_stream():
     ]  # fmt: skip
     for one, other in combinations(addresses, 2):
         assert draws(*one) != draws(*other), (one, other)
-
-
-def test_a_number_is_its_digits():
-    assert draws(0, "seed", 12) == draws(0, "seed", "12") == draws(0, "seed", np.int64(12))
-
-
-def test_streams_of_neighbouring_seeds_are_uncorrelated():
-    rows = np.array([generator(5, "noise", seed).standard_normal(2000) for seed in range(20)])
-    correlations = np.corrcoef(rows)[np.triu_indices(20, 1)]
-    assert np.abs(correlations).max() < 5 / np.sqrt(2000)

@@ -49,15 +49,6 @@ def test_folds_share_their_parts(name):
     assert len(sha["train"]) == 5 and not sha["train"] & sha["test"]
 
 
-def test_sets_are_those_that_are_published():
-    datasets = load()
-    parts = [datasets["mq2008"].part(name) for name in datasets["mq2008"].cover]
-    assert (sum(part.queries for part in parts), sum(part.rows for part in parts)) == (784, 15211)
-    assert datasets["digits"].part("test").sha256 == datasets["optdigits"].part("test").sha256
-    assert datasets["isolet"].classes == tuple(map(str, range(1, 27)))  # as texts
-    assert datasets["letter"].classes == tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-
-
 def test_a_study_brings_its_own_sets():
     mine = load({"mine": OWN})["mine"]
     assert mine.own and mine.cover == ("test",) and mine.folder == "mine"
@@ -68,9 +59,6 @@ def test_a_study_brings_its_own_sets():
     ("entry", "message"),
     [
         ({**OWN, "feature": 3}, "mine: unknown key 'feature': did you mean 'features'?"),
-        ({**OWN, "parser": "leto"}, "mine.parser: unknown value 'leto': did you mean 'letor'?"),
-        ({**OWN, "features": "many"}, "mine.features: 'many' is not of type 'integer'"),
-        ({**OWN, "features": 0}, "mine.features: 0 is less than the minimum of 1"),
         ({**OWN, "classes": [1, 2]}, "mine.classes: "),
         ({**OWN, "parts": {"test": {}}}, "mine.parts.test: 'file' is a required property"),
         ({**OWN, "parts": {"test": {"file": "a", "sha": "b"}}}, "test: unknown key 'sha'"),
@@ -78,11 +66,8 @@ def test_a_study_brings_its_own_sets():
             {**OWN, "parts": {"test": {"file": "a", "sha256": "b"}}},
             "test.sha256: 'b' does not match",
         ),
-        ({**OWN, "parts": {"Test": {"file": "a"}}}, "mine.parts: 'Test' does not match"),
         ({**OWN, "cover": ["tset"]}, "mine.cover: unknown part 'tset': did you mean 'test'?"),
-        ({**OWN, "parser": "log"}, "mine.parser: unknown value 'log'"),
         ({**LOG, "features": 3}, "mine.features: this key does not apply to a data set"),
-        ({**LOG, "parser": "parquet"}, "mine.parser: unknown value 'parquet'"),
     ],
 )
 def test_a_bad_entry_is_refused_by_its_key(entry, message):
@@ -94,11 +79,6 @@ def test_a_bad_entry_is_refused_by_its_key(entry, message):
 def test_own_sets_do_not_hide_registered_ones():
     with pytest.raises(SettingError, match=r"letter is in .* already"):
         load({"letter": OWN})
-
-
-def test_logs_of_ones_own_need_no_number_of_features():
-    mine = load({"mine": LOG})["mine"]
-    assert (mine.task, mine.features, mine.cover) == ("ads", None, ("october",))
 
 
 def test_the_logs_of_open_bandit_share_a_folder_and_are_downloaded_one_by_one():

@@ -5,7 +5,6 @@ import re
 from itertools import product
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -19,7 +18,7 @@ from scant.declare import families
 from scant.declare.declarations import TUNING
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet
-from scant.present import making, panels, style, traces
+from scant.present import making, style, traces
 from scant.rankers import drawings as drawing
 from scant.rankers import frames_top as top
 from scant.rankers.family import Top
@@ -470,24 +469,6 @@ def test_points_against_k_are_the_rows(study):
         assert {text.get_text() for text in axis.texts} >= set(references["label"])
 
 
-def test_two_learners_of_an_objective_at_one_k_are_two_lines():
-    parts = [
-        trace(learner, seed, 0.5)
-        for learner in ("squared", "squared-5", "listnet")
-        for seed in range(2)
-    ]
-    parts += [trace("squared", seed, 0.6, learner="twin") for seed in range(2)]
-    titles = {"squared": "S1", "squared-5": "S5", "listnet": "LN", "twin": "Twin"}
-    own = {"titles": DETAILS["top"]["titles"] | {"learners": titles}}
-    details = {"top": DETAILS["top"] | own}
-    frame = top.against_k(gathered(*parts), details)
-    shown = frame[frame["ranking"] == "shown"].set_index("learner")["line"].to_dict()
-    lines = ("Squared", "Squared", "LN", "Squared, Twin")
-    assert shown == dict(zip(titles, lines, strict=True))
-    with pytest.raises(SettingError, match="no learner of this figure descends"):
-        top.against_k(parts[-3], details | {"top": details["top"]})
-
-
 def test_regrets_are_the_rows_with_slopes_beside(study):
     frame = frame_of("figure-top-regret", study)
     assert {*frame["learner"]} == {
@@ -544,25 +525,6 @@ def test_regrets_of_any_kind_can_be_drawn(change, study, tmp_path):
     assert (shown.loc[shown["learner"] == "squared", "mean"] < 0).all() == (change == "negative")
 
 
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_single_seed_can_be_drawn(name, study, tmp_path):
-    frame, there = (part[part["seed"] == 0] for part in study)
-    make(name, tmp_path / name, frame[frame["experiment"] == "top"], there)
-    assert pd.read_csv(tmp_path / f"{name}.csv")["low"].isna().all()
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_figures_of_nothing_are_refused_in_words(name, study, tmp_path):
-    frame, there = study
-    with pytest.raises(SettingError, match=r"failed|has a regret"):
-        make(name, tmp_path / name, frame.assign(failed_in=5), there)
-    for nothing in (None, traces.read_comparators([])) if name == "figure-top-regret" else ():
-        with pytest.raises(SettingError, match="need regret: true"):
-            make(name, tmp_path / name, frame, nothing)
-    assert list(tmp_path.iterdir()) == []
-
-
 # --- looks
 def test_an_objective_has_one_colour_and_full_feedback_is_dashed(study):
     looks = style.looks(top.curves(study[0], DETAILS))
@@ -602,20 +564,6 @@ def test_one_title_is_one_look_and_two_learners_of_one_title_are_told_apart():
     apart = ["Title (one)", "Title (two)"], 2
     assert legend(("a", "one", "squared"), ("a", "two", "squared")) == apart
     assert legend(("a", "one", "squared"), ("b", "two", "full")) == apart
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 12])
-@pytest.mark.parametrize("low", [0.01, 0.5])
-def test_texts_beside_a_panel_do_not_touch(count, low):
-    _, axis = plt.subplots()
-    heights = [low] * (count // 2) + [0.99] * (count - count // 2)
-    panels.beside(axis, {i: (height, str(i), "0.5") for i, height in enumerate(heights)}, gap=0.08)
-    places = sorted(text.xyann[1] for text in axis.texts)
-    assert len(places) == count
-    assert (np.diff(places) >= 0.08 - 1e-9).all()
-    assert places[0] >= 0
-    assert places[-1] <= 1
-    assert sorted(text.xy[1] for text in axis.texts) == pytest.approx(heights)
 
 
 # --- from files

@@ -14,7 +14,7 @@ from scant import __version__, files
 from scant.data import stream as streams
 from scant.declare.declarations import TUNING
 from scant.declare.runs import kept_rounds
-from scant.errors import DataError, ScantError, SettingError
+from scant.errors import SettingError
 from scant.present import traces
 from scant.randomness import generator
 from scant.rankers import top
@@ -331,12 +331,6 @@ def test_a_seeds_rows_do_not_depend_on_its_company(draws, tmp_path, learner, sha
         assert not columns[0].equals(columns[1]) and not columns[1].equals(columns[2])
 
 
-def test_seeds_and_streams_that_do_not_go_together_are_refused(draws, tmp_path):
-    with pytest.raises(ValueError):
-        played(draws[:2], tmp_path, [0, 1, 2])
-    assert not (tmp_path / "run.parquet").exists()
-
-
 FURTHER = ["precision@5", "err", "ap", "ndcg@3"]  # AP is recorded in any case
 
 
@@ -490,15 +484,6 @@ def test_a_learner_of_ones_own_can_be_shown_the_top_alone(stream_path, tmp_path,
     assert table["updates"].to_numpy()[-1] == 130
 
 
-def test_weights_of_ones_own_learner_that_overflow_end_the_play(stream_path, tmp_path, own, capsys):
-    overflows = own(0) | {"kind": "own_of_a_run:Overflows"}
-    with np.errstate(over="ignore"):
-        table = played(stream_path, tmp_path, learner_settings=overflows)
-    assert table["round"].to_pylist() == [1, 2, 3]
-    assert {*table["failed_in"].to_pylist()} == {3}
-    assert "rate 1.0, round 3: scores are no longer finite" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("score", [np.nan, -np.inf])
 @pytest.mark.parametrize("sorts", [False, True])
 def test_a_score_of_ones_own_learner_that_is_no_number_is_named(
@@ -543,7 +528,6 @@ def test_against_the_adversary(tmp_path):
     [
         ({"learner_settings": {"kind": "slamm"}}, "did you mean 'slam'"),
         ({"learner_settings": {"kind": "listnet", "rates": ["theory"]}}, "theory gives no rate"),
-        ({"learner_settings": {"kind": "no_such_module:Own"}}, "cannot be imported"),
         ({"measures": ["err", "precison@5"]}, "streams.sep: .*did you mean 'precision@k'"),
         (TOP | {"learner_settings": {"kind": "rtop", "surrogate": "listnet"}}, "Lemma 27"),
     ],
@@ -551,14 +535,4 @@ def test_against_the_adversary(tmp_path):
 def test_a_run_that_cannot_be_leaves_nothing(stream_path, tmp_path, changes, message):
     with pytest.raises(SettingError, match=message):
         played(stream_path, tmp_path, **changes)
-    assert [path.name for path in tmp_path.iterdir()] == ["toy.arrow"]
-
-
-def test_a_broken_stream_or_one_with_nothing_to_play_leaves_nothing(stream_path, tmp_path):
-    stream_path.write_bytes(stream_path.read_bytes()[:-100])
-    with pytest.raises(DataError, match=r"toy\.arrow: not a whole stream"):
-        played(stream_path, tmp_path)
-    streams.write(stream_path, [(0, np.zeros(3), np.ones((3, 2)))], {})
-    with pytest.raises(ScantError, match="no query is left to play"):
-        played(stream_path, tmp_path, empty="skip")
     assert [path.name for path in tmp_path.iterdir()] == ["toy.arrow"]

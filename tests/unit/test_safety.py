@@ -5,7 +5,6 @@ import json
 from itertools import product
 from pathlib import Path
 
-import fuzz_seeds
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +15,6 @@ from scant import files, schema
 from scant.bandits import campaigns
 from scant.cli import LOOK, main, parser
 from scant.data import letor, logs, openbandit, registry, stream, tables, uci
-from scant.data.registry import Dataset, Part
 from scant.declare.declarations import looking, own
 from scant.errors import DataError, SettingError
 from scant.present import traces
@@ -133,33 +131,7 @@ def test_settings_that_ask_for_too_much(tmp_path, text, reason):
         schema.read_yaml(tmp_path / "study.yaml")
 
 
-def test_aliases_in_measure_are_read(tmp_path):
-    (tmp_path / "study.yaml").write_text("a: &a {b: [1, 2]}\nc: *a\nd: {<<: *a}\n")
-    assert schema.read_yaml(tmp_path / "study.yaml") == {key: {"b": [1, 2]} for key in "acd"}
-
-
 # --- text
-def test_exponents_may_begin_with_zeros(tmp_path):
-    (tmp_path / "a.txt").write_text("1 qid:1 1:25e-00000001 2:1e+0000000000000000000000002\n")
-    [block] = letor.read_letor(tmp_path / "a.txt", 2)
-    assert block.features.tolist() == [[2.5, 100]]
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        (b"1 qid:1 1:" + b"1" * 1_000_000 + b"x\n", "is not a number"),
-        (b"1 qid:1 " + b"0" * 5000 + b"1:1\n", "too many digits"),
-        (b"1 qid:1 " + b"0" * 19 + b"1" + b"9" * 5000 + b":1\n", "is not in 1..2"),
-        (b"1" * 5000 + b" qid:1 1:1\n", "grade 1111111"),
-        (b"-" + b"1" * 5000 + b" qid:1 1:1\n", "grade -111"),
-    ],
-)
-def test_defects_of_long_fields_are_named_in_short(tmp_path, line, reason):
-    (tmp_path / "a.txt").write_bytes(line)
-    with pytest.raises(DataError, match=reason) as caught:
-        list(letor.read_letor(tmp_path / "a.txt", 2, 4))
-    assert len(str(caught.value)) < 300
 
 
 def test_a_line_has_a_limit(tmp_path, monkeypatch):
@@ -200,17 +172,7 @@ def test_a_row_of_a_users_log_has_a_limit_and_so_has_the_first_line(tmp_path, mo
                 read(path)
 
 
-def test_labels_and_ids_may_have_any_number_of_digits(tmp_path):
-    assert uci.label_text("0" * 5000 + "7." + "0" * 5000) == "7" and uci.label_text("00") == "0"
-    long = "1" + "0" * 5000
-    assert logs.ordered({"10", "9", long, "010"}) == ("9", "010", "10", long)
-
-
 # --- parquet
-def test_actions_beyond_whole_numbers_are_text(tmp_path):
-    columns = {"action": [np.inf, 1e300], "reward": [0, 1], "propensity": [0.5, 0.5], "x": [1, 2]}
-    pq.write_table(pa.table(columns), tmp_path / "a")
-    assert formats.read_log(tmp_path / "a").actions == ("1e+300", "inf")
 
 
 def test_a_parquet_file_may_not_claim_to_be_huge(tmp_path, monkeypatch):
@@ -266,15 +228,6 @@ def test_forged_files_of_our_own_are_refused(tmp_path, kind):
         pq.write_table(table, path)
         with pytest.raises(DataError):
             read(path)
-
-
-@pytest.mark.parametrize("column", ["f1", "query"])
-def test_a_column_that_is_there_twice(tmp_path, column):
-    toy = Dataset("toy", "ranking", "parquet", 1, {"a": Part("a", "a")}, ("a",), "toy")
-    names = ["query", "grade", "f1", column]
-    pq.write_table(pa.Table.from_arrays([pa.array([1])] * 4, names), tmp_path / "a")
-    with pytest.raises(DataError, match=f"two columns are called '{column}'"):
-        list(tables.READERS["parquet"](tmp_path / "a", toy))
 
 
 # --- streams, on which the compiled loops rely
@@ -364,13 +317,15 @@ def test_a_stream_has_features_that_are_finite_and_of_one_number(tmp_path):
 # --- campaigns
 def test_forged_campaigns(tmp_path, monkeypatch):
     path = tmp_path / "campaign.json"
-    [made] = fuzz_seeds.seeds("campaign")
-    path.write_bytes(made)
+    monkeypatch.setattr(campaigns, "POINTS", campaigns.CHUNK)
+    campaigns.save(campaigns.make("hotel", shape="linear", dimensions=3, informative=2), path)
+    held = json.loads(path.read_text())
+    del held[files.SEAL]
+    path.write_text(json.dumps(held))
     with pytest.raises(DataError, match="it has no seal"):
         campaigns.load(path)
     monkeypatch.setattr(files, "check_seal", lambda path: None)
     campaigns.load(path)
-    held = json.loads(made)
     forged = [
         json.dumps(held | changes)
         for changes in (

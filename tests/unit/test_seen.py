@@ -65,7 +65,6 @@ def test_what_the_settings_amount_to():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"surrogate": "kl"}, "unknown surrogate 'kl'"),
         ({"surrogate": "logistic", "k": 1}, "logistic compares documents: from 1 grade nothing"),
         ({"surrogate": "squared", "source": "released-code"}, "no learner of the kind 'seen'"),
         ({}, "needs a surrogate"),

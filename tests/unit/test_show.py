@@ -1,5 +1,6 @@
 """What `scant show` prints of a finished study, and what its page says besides the results."""
 
+import json
 import re
 from pathlib import Path
 
@@ -9,7 +10,6 @@ import pyarrow as pa
 import pytest
 import yaml
 
-import scant
 from scant.cli import main
 from scant.errors import DataError, SettingError, printable
 from scant.files import write_parquet
@@ -169,21 +169,6 @@ def test_what_is_not_there_is_said(folder, tmp_path, capsys):
     assert "Run the study" in capsys.readouterr().err
 
 
-TRACES = pa.table(
-    yaml.safe_load("{seed: [0], rate: [0.1], theory: [0], round: [9], ndcg@10: [0.25]}")
-)
-
-
-def test_a_file_of_claims_that_holds_something_else(folder, capsys):
-    write_parquet(TRACES, folder / "claims.parquet", {"kind": "perceptron"})
-    for words in ([], ["--claim", "top-a"], ["--cells"], ["--summary"]):
-        assert main(["show", str(folder), *words]) == 1
-        error = capsys.readouterr().err
-        assert "claims.parquet: lacks the columns id, source" in error and error.count("\n") == 1
-    with pytest.raises(DataError, match="lacks the columns"):
-        _ = scant.results(folder).claims
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -191,7 +176,6 @@ def test_a_file_of_claims_that_holds_something_else(folder, capsys):
         ({"id": "top-b"}, "the claim 'top-b' is there twice"),
         ({"statement": None}, "has 'None' for statement, which is no text"),
         ({"n": 1.5}, "has '1.5' for n, which is no whole number"),
-        ({"estimate": "many"}, "has 'many' for estimate, which is no number"),
     ],
 )
 def test_claims_that_cannot_be(folder, changes, message):
@@ -207,15 +191,6 @@ def test_claims_that_cannot_be(folder, changes, message):
     )
     with pytest.raises(DataError, match=message):
         show(folder)
-
-
-@pytest.mark.parametrize("row", ["a,0.5,5,more", "a,0.5", ""])
-def test_a_row_that_is_not_as_long_as_the_head_is_refused(folder, row):
-    (folder / "tables/top.csv").write_text(f'learner,ndcg,n\n"k\nl",0.5,5\n{row}\n')
-    with pytest.raises(DataError, match=r"top\.csv, line 4: has \d cells, and not 3 as the head"):
-        show(folder, "top")
-    with pytest.raises(DataError, match="line 4"):
-        scant.results(folder).table("top")
 
 
 STEERING = "\x1b[2J\x9b31m\r\nforged"
@@ -277,6 +252,24 @@ def test_the_facts_of_the_default_study(tmp_path):
     other = facts_of(config, tmp_path, "config/studies/real.yaml")["commands"]
     result = sum("--configfile config/studies/real.yaml" in command for command in other.values())
     assert result == 3
+
+
+def test_jobs_are_timed_by_rule_without_lines_that_were_cut_short(tmp_path):
+    jobs = [
+        ("run/a", "run", 2.0, 100.0),
+        ("run/b", "run", 3.0, None),
+        ("claims", "claims", 1.0, 50),
+    ]
+    for name, rule, seconds, memory in jobs:
+        path = tmp_path / f"benchmarks/{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        line = json.dumps({"rule_name": rule, "s": seconds, "max_rss": memory})
+        path.write_text(f"{line}\n{line[:-9]}\n")
+    (tmp_path / "benchmarks/run/.a.jsonl.x.jsonl").write_text(path.read_text())
+    assert about.timings(tmp_path) == [
+        {"rule": "run", "jobs": 2, "seconds": 5.0, "longest": 3.0, "memory": 100},
+        {"rule": "claims", "jobs": 1, "seconds": 1.0, "longest": 1.0, "memory": 50},
+    ]
 
 
 def test_parts_that_a_study_reads_are_its_data_sets(tmp_path):

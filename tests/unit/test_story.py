@@ -101,12 +101,6 @@ def test_a_size_against_a_margin_is_named_with_its_sign_and_the_fewest_seeds():
     )
 
 
-def test_a_size_has_a_unit_unless_the_sentence_has_it():
-    of_regret = claim(measures="difference in regret")
-    lowers = Answer("c-1", "SLAM", "raises regret", "lowers regret")
-    assert found(of_regret, lowers) == "SLAM lowers regret on Digits, by 0.127, in 9 of 10 seeds"
-
-
 def test_where_some_cells_are_undecided_each_side_has_its_numbers_and_seeds():
     cells = [cell("Letters", 0.002, "holds"), cell(verdict="undecided", agreeing=0.0)]
     assert plain(story.behind(claim("undecided", cells, needed=math.inf))) == (

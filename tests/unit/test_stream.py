@@ -116,10 +116,6 @@ def refused(path):
     return str(caught.value)
 
 
-def test_a_missing_stream_is_refused(tmp_path):
-    assert "no such stream" in refused(tmp_path / "none.arrow")
-
-
 def test_a_stream_cut_short_anywhere_is_refused(written):
     content = written.read_bytes()
     for length in {*range(0, len(content), 61), len(content) - 1}:
@@ -259,16 +255,6 @@ def test_documents_keep_their_features_and_the_name_alone_makes_the_order():
     orders = [[x[:, 1].tolist() for _, _, x in arranged(name)] for name in ("a", "a", "b")]
     assert orders[0] == orders[1] != orders[2]
     assert orders[0][0] != orders[0][1]
-
-
-def test_document_orders_as_they_are_and_reversed():
-    [(_, grade, x)] = stream.arrange(sorted_by_grade(1), generator(1, "a"), "as-is", "as-is")
-    assert x[:, 1].tolist() == [*range(8)]
-    [(_, grade, x)] = stream.arrange(
-        sorted_by_grade(1), generator(1, "a"), "query-minmax", "reversed"
-    )
-    assert grade.tolist() == [0, 0, 0, 1, 2, 2, 3, 4]
-    np.testing.assert_array_equal(x[:, 0], grade / 4)
 
 
 # --- packing

@@ -68,11 +68,9 @@ def test_runs_of_an_experiment_can_be_told_apart(folder):
     ("call", "message"),
     [
         (lambda results: results.runs("f"), "unknown experiment 'f'"),
-        (lambda results: results.runs("e", stream="b"), "unknown stream 'b'"),
         (lambda results: results.runs("e", learner="slan"), "slam"),
         (lambda results: results.table("final"), "finals"),
         (lambda results: results.figure("figure-2.2"), "figure-2.1"),
-        (lambda results: results.traces("e"), "unknown experiment 'e': Known: d"),
     ],
 )
 def test_what_is_not_there_is_named(folder, call, message):

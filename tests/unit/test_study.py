@@ -1,34 +1,21 @@
 """A study's settings: completed, checked, and in step with the code."""
 
-import inspect
 import json
 import re
 from copy import deepcopy
-from dataclasses import fields
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 from small_studies import STUDIES, load, put, shipped, small, with_ads, with_games, with_top
 
-from scant.ads.family import SETTINGS_BY_ORIGIN
-from scant.bandits import campaigns, scorers
-from scant.data import simulated
 from scant.declare import families
-from scant.declare.declarations import settings_of
 from scant.errors import SettingError
-from scant.games.streams import STREAMS
-from scant.rankers import top
-from scant.rankers.generators import GENERATORS
-from scant.rankers.streams import SEPARABLE
-from scant.schema import check, read_yaml
+from scant.schema import read_yaml
 from scant.study import settings as studies
-from scant.study.schema import experiment_settings, readings, schema
+from scant.study.schema import experiment_settings, schema
 
-ROOT = Path(__file__).parents[2]
 SCHEMA = schema()
-STREAM = SCHEMA["$defs"]["stream"]["properties"]
 PLACES = (*families.places(), "learners")
 CONTEXTUAL = {  # defaults of experiments on streams
     "seeds": 10, "batch": 5, "tuning_seeds": 5, "tuning": "held-out", "source": "text",
@@ -166,22 +153,6 @@ def clauses(schema) -> dict[str, dict]:
     return found
 
 
-def test_every_property_is_described():
-    found = dict(parts(SCHEMA))
-    assert len(found) > 150
-    assert {"study.seed", "learner.slam.rates", "experiment.ads.users", "log.train"} <= {*found}
-    assert [
-        path for path, part in found.items() if not part.get("description", "").endswith((".", "]"))
-    ] == []
-
-
-def test_every_default_keeps_its_own_schema():
-    found = {path: part for path, part in parts(SCHEMA) if "default" in part}
-    assert len(found) >= 50
-    for part in found.values():
-        jsonschema.Draft202012Validator(part | {"$defs": SCHEMA["$defs"]}).validate(part["default"])
-
-
 def test_unknown_keys_are_refused_everywhere():
     open_ones = {f"study.{key}" for key in ("datasets", *PLACES, "experiments")}
     open_ones |= {"learner.:.options", "sweep"}
@@ -204,10 +175,6 @@ def test_unknown_keys_are_refused_everywhere():
         )
 
 
-def test_the_schema_is_a_schema():
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
-
-
 @pytest.mark.parametrize("path", STUDIES)
 def test_the_studies_are_whole(path):
     study, _ = shipped(path)
@@ -221,106 +188,9 @@ def test_the_studies_are_whole(path):
     assert used == {key: set(study[key]) for key in used}  # nothing is left over
 
 
-def test_study_ids_differ():
-    ids = [read_yaml(ROOT / path)["study"] for path in STUDIES]
-    assert len(set(ids)) == len(ids)
-
-
-def parameters(function):
-    return set(inspect.signature(function).parameters) - {"random"}
-
-
-def test_generators_have_the_settings_that_the_schema_says():
-    made = {name: parameters(function) for name, function in GENERATORS.items()}
-    made["adversary"] -= {"radius"}  # a scale, which changes nothing
-    assert set(STREAM["generator"]["else"]["enum"]) == set(made), "or one's own, with a colon"
-    allowed = {
-        name: then["properties"]["settings"]
-        for name, then in clauses(SCHEMA["$defs"]["stream"]).items()
-    }
-    built_in = allowed.pop("^[^:]*$")
-    assert built_in["additionalProperties"] is False
-    assert {name: set(rule["propertyNames"]["enum"]) for name, rule in allowed.items()} == made
-    result = {name: rule["required"] for name, rule in allowed.items() if "required" in rule}
-    assert result == {"adversary": ["ratio"]}
-    assert set(built_in["properties"]) == set().union(*made.values())
-    assert set(SEPARABLE) <= set(simulated.GENERATORS)
-
-
-def test_retrieval_has_the_settings_that_the_schema_says():
-    result = set(STREAM["retrieval"]["properties"])
-    assert result == parameters(simulated.retrieval) - {"x", "labels"}
-
-
-def test_games_have_the_settings_that_the_schema_says():
-    game = SCHEMA["$defs"]["game"]["properties"]
-    assert game["stream"]["enum"] == list(STREAMS)
-    made = {name for function in STREAMS.values() for name in parameters(function)}
-    made -= {"rounds", "loss"}  # the experiment's, and the game's own
-    assert set(game["settings"]["properties"]) == made
-
-
-def test_logs_have_the_settings_that_the_schema_says():
-    log = SCHEMA["$defs"]["log"]["properties"]
-    assert log["campaign"]["enum"] == list(campaigns.CAMPAIGNS)
-    result = set(log["settings"]["properties"])
-    assert result == {field.name for field in fields(campaigns.Settings)}
-    assert log["settings"]["properties"]["shape"]["enum"] == list(campaigns.SHAPES)
-    shown = families.family("ads").shown
-    result = {source for one in shown if one.reads == "traces" for source in one.sources}
-    assert result <= {*SETTINGS_BY_ORIGIN}
-    result = {source for one in shown if one.reads == "logs" for source in one.sources}
-    assert result == {*SETTINGS_BY_ORIGIN}
-
-
 def rule(kind, name) -> dict:
     """The rule of a setting of a family's experiments."""
     return experiment_settings(families.family(kind))[name]
-
-
-def test_readings_of_ads_are_those_of_the_scorers():
-    result = {*scorers.READINGS, "regularisation", "options", "passes"}
-    assert result == {one.name for one in fields(scorers.Settings)}
-    assert {*scorers.READINGS} <= {one.name for one in families.family("ads").settings}
-
-
-def test_each_kind_of_learner_has_the_settings_of_its_classes_and_no_other():
-    found = clauses(SCHEMA["$defs"]["learner"])
-    assert [*found] == [*families.kinds(), ":"]
-    for family in families.families().values():
-        for kind, made_of in family.learners.items():
-            assert kind == made_of.kind
-            assert kind in SCHEMA["$defs"]["learner"]["properties"]["kind"]["description"]
-            check(
-                {"kind": kind}, SCHEMA["$defs"]["learner"] | {"$defs": SCHEMA["$defs"]}, "learner"
-            )
-            for name, setting in settings_of(made_of).items():
-                made = found[kind]["properties"][name]
-                assert made | {"description": setting.about} == setting.schema
-                assert made["description"].startswith(setting.about)
-    for kind, classes in families.kinds().items():
-        settings = {name for made_of in classes for name in settings_of(made_of)}
-        assert {*found[kind]["properties"]} == {"title", "kind"} | settings
-        assert all(made_of.about in found[kind]["description"] for made_of in classes)
-    said = {name: rule["description"] for name, rule in found["ips"]["properties"].items() if rule}
-    assert said["propensities"].endswith(" Default: known.") and "Default" not in said["rates"]
-
-
-def test_experiments_have_the_settings_that_their_families_declare():
-    experiment = SCHEMA["$defs"]["experiment"]
-    assert (
-        experiment["properties"]["kind"]["enum"]
-        == list(families.FAMILIES)
-        == list(families.families())
-    )
-    assert experiment["properties"]["kind"]["default"] == "perceptron"
-    for kind, family in families.families().items():
-        assert family.kind == kind
-        declared = {one.name for one in family.settings}
-        common = {"title", "learners", "seeds", "batch", "sweep", "figures", "kind"}
-        assert {*clauses(experiment)[kind]["properties"]} == declared | common | {family.place.key}
-        assert {one.name for one in family.settings if one.reading} <= {*readings()}
-    assert set(rule("top", "schedule")["enum"]) | {"released-code"} == set(top.SCHEDULES)
 
 
 # --- what is wrong is said

@@ -225,25 +225,3 @@ def test_kl_goes_on_along_its_tangent_beyond_the_clip():
     assert gradient[0] == np.exp(EXP_CLIP) - np.e
     assert value == pytest.approx(6 * np.exp(EXP_CLIP))
     assert kl([EXP_CLIP], [1])[0] == pytest.approx(np.exp(EXP_CLIP))
-
-
-@pytest.mark.parametrize(
-    "call, reason",
-    [
-        (lambda: squared([0.0, np.nan], [0, 1]), r"scores must be finite; scores\[1\] is nan"),
-        (lambda: listnet([0.0, 1.0], [0]), "1 grades, but 2 expected"),
-        (lambda: kl([0.0, 1.0], [0, -1]), r"grades\[1\] is -1"),
-        (lambda: slam_weights("map", [0.0], [1]), "unknown kind of SLAM weights 'map': 'ap' or "),
-        (lambda: slam_weights("ap", [0.0], [1], k=10), "no cut-off"),
-        (lambda: slam_weights("ndcg", [0.0], [1], k=0), "got 0"),
-        (lambda: slam([0.0, 1.0], [0, 1], [1.0]), "non-negative, one for each document"),
-        (lambda: slam([0.0, 1.0], [0, 1], [1.0, -1.0]), "weights must be non-negative"),
-        (lambda: slam([0.0, 1.0], [0, 1], [1.0, 0.0], margin="gap"), "got 'gap'"),
-        (lambda: max_hinge([0.0, 1.0], [0, 1], margin=-1), "margin must be a number of at least 0"),
-        (lambda: smoothdcg([0.0], [1], 0), "epsilon must be a number above 0; got 0"),
-        (lambda: average_within_grade([1.0, 0.0], [1]), "1 grades, but 2 expected"),
-    ],
-)
-def test_bad_input_is_refused_with_the_reason(call, reason):
-    with pytest.raises(ValueError, match=reason):
-        call()

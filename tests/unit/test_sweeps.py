@@ -149,16 +149,6 @@ def test_the_scale_of_features_is_that_of_the_data_set_unless_the_stream_says_it
     assert result == [["real", "digits+features-query-minmax"], ["real+features-as-is", "digits"]]
 
 
-def test_no_combination_is_made_twice():
-    sweep = ({"mismatch": [1]}, {"mismatch": [1.0]}, {"radius": [2], "mismatch": [1, 10]})
-    sweep += ({"radius": [2.0]},)
-    assert made(load(swept("top", *sweep)), "top") == {
-        "top+mismatch-1": {"mismatch": 1},
-        "top+mismatch-1+radius-2": {"mismatch": 1, "radius": 2},
-        "top+radius-2": {"radius": 2},
-    }
-
-
 LEVELS = yaml.safe_load("""
 {source: [text, released-code], rounds: [null, 5, 7], empty: [zero, one, skip],
  order: [shuffled, as-is], keep: [0.25, 0.5, 1.0], features: [query-minmax, as-is],
@@ -235,7 +225,6 @@ CODE = {"source": ["released-code"], "schedule": ["aistats16"]}
 BAD = {
     "unknown reading": ("text", {"emty": ["skip"]}, "'empty'"),
     "unknown level": ("text", {"empty": ["skipp"]}, "'skip'"),
-    "no levels": ("text", {"empty": []}, "empty"),
     "other kind": ("text", {"mismatch": [10]}, "in an experiment of kind 'perceptron'"),
     "stream reading of ads": ("ads", {"features": ["as-is"]}, "in an experiment of kind 'ads'"),
     "other learners": ("full", {"epsilon": [0.5]}, "epsilon does nothing for the learners"),
@@ -260,9 +249,6 @@ UNHEEDED = {
     "mismatch": ("top", 1, ["full"]),
     "threshold": ("ads", "recall", ["logistic"]),
     # rankers keep their negatives, unless `undersampled` says all
-    "undersample": ("ads", 2, ["ranker"]),
-    "standardise": ("ads", False, ["forest"]),
-    "validation": ("ads", 0.5, ["forest"]),
     "select": ("ads", 0.5, ["uniform"]),
 }
 
@@ -301,11 +287,6 @@ def test_two_experiments_share_a_stand_in():
 
 
 # --- what is played
-def test_the_code_s_rates_need_no_tuning_seeds():
-    plan = planned(swept("text", {"source": ["released-code"]}, seeds=2, tuning_seeds=3))
-    jobs = plan.jobs["text+source-released-code"]
-    assert [job.seeds for job in jobs if job.identity["learner"] == "slam"] == [[0, 1]] * 2
-    assert sum(len(job.seeds) for job in plan.jobs["text"]) == 2 * (5 + 2)
 
 
 def drawn(study, name, folder, seed=3):

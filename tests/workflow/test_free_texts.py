@@ -250,7 +250,7 @@ def test_commands_print_and_write_them(project, written, tmp_path, monkeypatch, 
         *(["show", RESULTS, "--claim", name] for name in claims),
         ["show", RESULTS, "observability"], ["table", RESULTS, "--experiment", "online"],
         ["reference", RESULTS],
-        ["compare", RESULTS, "reference", "--output", tmp_path / "diff.csv"], ["status", RESULTS],
+        ["compare", RESULTS, "reference", "--output", tmp_path / "diff.csv"],
         ["archive", RESULTS, "--output", tmp_path / "texts.zip"], ["verify", RESULTS],
         ["datasets", "--registry", tmp_path / "registry.json"],
     ):  # fmt: skip

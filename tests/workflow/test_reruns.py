@@ -3,6 +3,7 @@
 import gzip
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -16,7 +17,7 @@ import pytest
 import yaml
 from sklearn import datasets
 
-from scant.finished import pruning
+from scant.finished.provenance import DRAWN
 from scant.study import settings as studies
 from scant.study.plan import Plan, spanned
 
@@ -336,42 +337,11 @@ experiments: {e: {streams: [linear], learners: [random], seeds: 2}}
     assert not (project.folder / "results/data/original/optdigits/test.txt").exists()
 
 
-def test_what_prune_deletes_is_drawn_again_only_for_what_needs_it(finished):
+def test_draws_that_were_deleted_are_drawn_again_only_for_what_needs_them(finished):
     """A study without its streams is whole; a new learner draws those it plays on again, alike."""
-    drawn = [
-        file
-        for file in finished.reference
-        if file.startswith(("streams/", "bandit/", "campaigns/"))
-    ]
-    found = pruning.prunable(finished.folder / "results/tiny", drawn=True)
-    assert {*found.deleted} >= {*drawn} and not found.kept
-    pruning.delete(finished.folder / "results/tiny", found)
+    for folder in DRAWN:
+        shutil.rmtree(finished.folder / "results/tiny" / folder, ignore_errors=True)
     assert finished.jobs() == {}
-    (stream,) = [file for file in drawn if file == "streams/linear/0/seed-0.arrow"]
     finished.snakemake("results/tiny/streams/linear/0", "--cores", 1)
+    stream = "streams/linear/0/seed-0.arrow"
     assert finished.digests()[stream] == finished.reference[stream]
-
-
-def test_what_earlier_settings_asked_for_is_pruned_if_its_content_is_as_it_was(project):
-    """The manifest that the last job replaces says what the files were: time tells nothing."""
-    settings = yaml.safe_load("""
-study: small
-claims: null
-streams: {linear: {generator: linear, settings: {queries: 20, documents: 4, features: 3}}}
-learners: {slam: {kind: slam}, listnet: {kind: listnet}, random: {kind: random}}
-experiments:
-  e: {streams: [linear], learners: [slam, listnet, random], rounds: 20, seeds: 2, batch: 1}
-""")
-    project.write(settings, "small")
-    project.snakemake("--cores", 2, study="small")
-    folder = project.folder / "results/small"
-    assert pruning.prunable(folder) == pruning.Prunable([], 0, [])
-    settings["experiments"]["e"]["learners"].remove("random")
-    project.write(settings, "small")
-    project.snakemake("--cores", 2, study="small")
-    same, other = (f"runs/e/linear/random/seed-{seed}.parquet" for seed in (0, 1))
-    times = (folder / other).stat()
-    (folder / other).write_bytes(b"mine")
-    os.utime(folder / other, ns=(times.st_atime_ns, times.st_mtime_ns))
-    found = pruning.prunable(folder)
-    assert (found.deleted, found.kept) == ([same], [other])

@@ -73,7 +73,8 @@ def _imbalance(clicked: int = 5, others: int = 50, scorers: int = 100) -> Iterat
     """The thesis, 5.4: the loss of an AUC ranker (5.1) does not change if all instances without a
     click are repeated.
 
-    That of a classifier does, which is its mean over all instances. Both have the logistic loss.
+    The loss of a classifier does change, since it is a mean over all instances. Both losses are
+    logistic.
     """
     random = generator(0, "imbalance")
     setting = f"{clicked} instances with a click, {others} without, repeated 2, 10 and 100 times"

@@ -213,10 +213,6 @@ def check(name: str, settings: Mapping) -> None:
     """
     if name not in CAMPAIGNS:
         raise unknown("campaign", name, CAMPAIGNS)
-    if not isinstance(settings, Mapping):
-        raise SettingError(
-            f"settings of campaign {name!r} are no object of JSON, which has names and values"
-        )
     for key in settings:
         if key not in (names := Settings.__dataclass_fields__):
             raise unknown(f"setting of campaign {name!r}", key, names)

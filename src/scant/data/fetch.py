@@ -1,6 +1,5 @@
 """Get one original file of a data set: find or download it, decompress it, check it."""
 
-import lzma
 import os
 import re
 import struct
@@ -44,7 +43,7 @@ ENCODINGS = {
 REASON = 200  # characters that an error shows of what a server said
 READ = 16 << 20  # bytes that are read at once when the headers of an archive are read
 
-# What decompressors and readers of archives raise on damaged input; gzip and bz2 raise OSError.
+# What decompressors and readers of archives raise on damaged input; gzip raises OSError.
 DAMAGE = (
     OSError,
     EOFError,
@@ -54,7 +53,6 @@ DAMAGE = (
     RuntimeError,
     OverflowError,
     zlib.error,
-    lzma.LZMAError,
     struct.error,
     zipfile.BadZipFile,
 )
@@ -462,12 +460,10 @@ def _member(path: Path, names: list[str], home: str) -> Iterator[tuple]:
     with ExitStack() as stack:
         file = stack.enter_context(open(path, "rb"))
         with _corruption(path, advice):
-            if zipfile.is_zipfile(file):
-                members, opened = _zip_members(
-                    path, stack.enter_context(zipfile.ZipFile(_Bounded(file)))
-                )
-            else:
-                members, opened = _tar_members(path, file, stack, advice)
+            if not zipfile.is_zipfile(file):
+                raise DataError(path, "no zip archive", advice=advice)
+            archive = stack.enter_context(zipfile.ZipFile(_Bounded(file)))
+            members, opened = _zip_members(path, archive)
         name = next((name for name in names if name in members), None)
         if name is None:
             raise DataError(path, f"the archive has no {names[0]}", advice=advice)
@@ -501,38 +497,6 @@ def _zip_members(path: Path, archive: zipfile.ZipFile) -> tuple[dict, Callable]:
         return archive.open(info)
 
     return {info.filename: info if is_file(info) else None for info in archive.filelist}, opened
-
-
-def _tar_members(path: Path, file, stack: ExitStack, advice: str) -> tuple[dict, Callable]:
-    """The same for a tar archive, which may be compressed with gzip, bzip2 or xz."""
-    import bz2
-    import gzip
-    import tarfile
-
-    packers = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
-    file.seek(0)
-    start, limit, members = file.read(2), _limit(path.stat().st_size), {}
-    file.seek(0)
-    content = stack.enter_context(packers[start](file)) if start in packers else file
-    try:
-        archive = stack.enter_context(tarfile.TarFile(fileobj=_Bounded(content)))
-        for number, info in enumerate(archive):
-            if number == MEMBERS:
-                raise DataError(path, f"the archive has more than {MEMBERS:,} members")
-            if info.size < 0 or info.offset_data + info.size > limit:
-                raise DataError(
-                    path, f"the archive holds more than {limit:,} bytes", advice=TOO_MUCH
-                )
-            members[info.name.removeprefix("./")] = (
-                info if info.isreg() and not info.issparse() else None
-            )
-    except tarfile.ReadError as error:
-        if members or start in packers:
-            raise ValueError(error) from None
-        raise DataError(path, "neither a zip nor a tar archive", advice=advice) from None
-    except tarfile.TarError as error:
-        raise ValueError(error) from None
-    return members, archive.extractfile
 
 
 # Checks

@@ -141,7 +141,7 @@ def compare(a: Finished, b: Finished) -> Comparison:
         cells_of_table, count = compare_tables(name, a.tables[name], b.tables[name])
         rows += cells_of_table
         shared["table row"] += count
-    for part in MADE_BY if a.manifest and b.manifest else ():
+    for part in MADE_BY:
         for change in differing(*(study.manifest.get(part, {}) for study in (a, b))):
             if part not in OF_BOTH or all(change):
                 rows.append(Difference(part, change[0], "", "", "", *change[1:]))
@@ -260,8 +260,9 @@ def _name(text: str) -> str:
 
 
 def _key_words(key: tuple) -> str:
-    """The key of a row in words; its last part counts earlier rows with the same words, after which
-    it is "row 2".
+    """The key of a row in words: the second row with the same words ends in "row 2".
+
+    key : the words, and how many earlier rows have the same
     """
     *parts, before = key
     words = [*filter(None, parts)]
@@ -381,9 +382,6 @@ def _alone(row: Difference) -> str:
 
 def _made_by(comparison: Comparison) -> str:
     """What is known of how the studies were made."""
-    if lacking := [side for side, study in _sides(comparison) if not study.manifest]:
-        verb = "have" if len(lacking) == 2 else "has"
-        return f"{_listed(lacking)} {verb} no manifest.json, so what made them cannot be compared."
     text = ""
     if comparison.a.study != comparison.b.study:
         text = f"They are different studies, {comparison.a.study} and {comparison.b.study}. "

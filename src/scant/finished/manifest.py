@@ -25,8 +25,8 @@ DIGITS = 12  # hexadecimal, of a digest
 # What results may depend on; others draw figures or plan jobs.
 VERSIONS = ("Python", "scant", "numpy", "scipy", "pandas", "scikit-learn", "numba", "pyarrow")
 # what a manifest says of one run alone: references leave it out
-OF_A_RUN = ("made", "results", "earlier", "workflow", "elsewhere")
-LISTS = ("files", "results", "earlier", "workflow", "inputs")
+OF_A_RUN = ("made", "results", "workflow", "elsewhere")
+LISTS = ("files", "results", "workflow", "inputs")
 SCHEMA = read_yaml(Path(__file__).with_name("manifest.schema.yaml"))
 SCHEMA["$defs"]["id"] = ID_RULE
 # keys of a claim that do not test it
@@ -60,7 +60,6 @@ def write(
     OSError : a claims file or a table is not there
     """
     folder, entries = Path(folder), modules(plan, stated)
-    results = checksums(folder, provenance.results(plan, stated))
     inputs, elsewhere = provenance.inputs(plan.study, stated, study_file)
     content = {
         "study": plan.study["study"],
@@ -77,29 +76,12 @@ def write(
         },
         "sources": facts["sources"],
         "made": made,
-        "results": results,
-        "earlier": _earlier(folder, plan.study["study"], results),
+        "results": checksums(folder, provenance.results(plan, stated)),
         "workflow": checksums(PROJECT, provenance.workflow()),
         "inputs": {name: sha256(path) for name, path in inputs.items()},
         "elsewhere": elsewhere,
     }
     save(content, target)
-
-
-def _earlier(folder: Path, study: str, results: dict) -> dict[str, str]:
-    """The files that are no results any more, and are still there, as the manifest that is replaced
-    lists them.
-    """
-    try:
-        before = read(folder)
-    except DataError:
-        return {}
-    if before.get("study") != study:
-        return {}
-    listed = before.get("earlier", {}) | before.get("results", {})
-    return {
-        name: listed[name] for name in listed if name not in results and (folder / name).is_file()
-    }
 
 
 def read(folder, advice: str = "") -> dict:

@@ -40,16 +40,15 @@ class Finished:
     claims : by id; None if the study judges none
     cells : of the claims, see `scant.verdict.readings`
     tables : the rows of each table, by name, as mappings of columns to texts
-    manifest : what made it, see `scant.finished.manifest`; empty if the study was made before there
-        were manifests
+    manifest : what made it, see `scant.finished.manifest`
     """
 
     folder: Path
     study: str
+    manifest: dict
     claims: dict[str, Claim] | None = None
     cells: list[Cell] = field(default_factory=list)
     tables: dict[str, list[dict[str, str]]] = field(default_factory=dict)
-    manifest: dict = field(default_factory=dict)
 
     @property
     def is_reference(self) -> bool:
@@ -96,8 +95,8 @@ def read(folder) -> Finished:
 
     Raises
     ------
-    DataError : it is not finished, or a file of it is damaged, lacks a column or does not fit its
-        manifest
+    DataError : it is not finished, and has no manifest; or a file of it is damaged, lacks a column
+        or does not fit its manifest
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -105,14 +104,14 @@ def read(folder) -> Finished:
         advice = advice if is_reference(folder) else ADVICE
         raise DataError(folder, "there is no such folder", advice=advice)
     made = manifest_of(folder)
-    names = [name for name in (CLAIMS, CELLS) if (folder / name).is_file()]
+    # what earlier versions of the study left behind is no part of it
+    listed = made.get("files", ())
+    names = [name for name in (CLAIMS, CELLS) if name in listed]
     tables = [path.stem for path in visible(folder, "tables/*.csv")]
-    if made:  # files that earlier versions of the study left behind are no part of it
-        names = [name for name in names if name in made["files"]]
-        tables = [name for name in tables if f"tables/{name}.csv" in made["files"]]
+    tables = [name for name in tables if f"tables/{name}.csv" in listed]
     if not names and not tables:
         raise DataError(folder, "holds no finished claims or tables", advice=ADVICE)
-    finished = Finished(folder, made.get("study", folder.resolve().name), manifest=made)
+    finished = Finished(folder, made["study"], made)
     if CLAIMS in names:
         claims = readings.claims(folder / CLAIMS, NEEDED[CLAIMS], _again(folder / CLAIMS))
         finished.claims = {claim["id"]: claim for claim in claims}
@@ -142,8 +141,13 @@ def keep(folder) -> Path:
         raise SettingError(
             f"{folder} is a reference itself: give the folder of a study, results/STUDY"
         )
+    if folder.absolute().is_symlink():
+        raise SettingError(f"{folder} is a link, perhaps to another study: give the folder itself")
     study, target = read(folder), reference_of(folder)
-    owned(folder)
+    if study.study != (name := folder.absolute().name):
+        reason = f"is of the study {study.study}, and not of {name}"
+        advice = "Nothing is changed in the results of another study"
+        raise DataError(folder / manifest.NAME, reason, advice=advice)
     for place in (target.parent, target, target / "tables", target / "figures"):
         if place.is_symlink():
             raise SettingError(
@@ -225,25 +229,3 @@ def _again(path: Path) -> str:
     """What to do about a file, of a study or a reference, that is damaged or gone."""
     folder = next((folder for folder in path.parents[:2] if is_reference(folder)), None)
     return f"Make the reference again: scant reference {studied(folder)}" if folder else anew(path)
-
-
-def owned(folder) -> dict:
-    """The manifest of a study whose files a command will change. It has to belong to this very
-    folder.
-
-    Raises
-    ------
-    SettingError : the folder is a link
-    DataError : it has no manifest, a damaged one, or that of another study
-    """
-    folder = Path(folder).absolute()
-    if folder.is_symlink():
-        raise SettingError(f"{folder} is a link, perhaps to another study: give the folder itself")
-    content = manifest.read(folder, _again(folder / manifest.NAME))
-    if not content:
-        raise DataError(folder, f"has no {manifest.NAME}, which says what made it", advice=ADVICE)
-    if content["study"] != folder.name:
-        reason = f"is of the study {content['study']}, and not of {folder.name}"
-        advice = "Nothing is changed in the results of another study"
-        raise DataError(folder / manifest.NAME, reason, advice=advice)
-    return content

@@ -15,8 +15,8 @@ class Verified(NamedTuple):
 
     same : the number of files that are as they were
     changed, gone : the names of the others
-    drawn : the number of streams and logs that are gone, as after `prune --drawn`; they are not in
-        `gone`
+    drawn : the number of streams and logs that are gone, which their user deleted to free room;
+        they are not in `gone`
     workflow : the files of the workflow here, or read by the study, that are not as they were
     unpacked : the number of files that this archive was packed without; they are not in `gone`
     either
@@ -64,8 +64,7 @@ def describe(verified: Verified, folder: Path) -> Iterator[str]:
     """What `verify` found in a folder, as lines for the terminal."""
     yield f"{verified.same:,} files are what they were when the study was made."
     if verified.drawn:
-        deleted = f"{verified.drawn:,} streams and logs were deleted by scant prune --drawn"
-        yield f"{deleted}; what needs them draws them again."
+        yield f"{verified.drawn:,} streams and logs are gone: what needs them draws them again."
     if verified.unpacked:
         yield (
             f"{verified.unpacked:,} runs, streams and logs were never packed into this archive: "

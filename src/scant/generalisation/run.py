@@ -371,7 +371,7 @@ class Ascents:
     """
 
     def __init__(self, setup: Setup, m: int, seed: int):
-        self.setup, self.found = setup, {}
+        self.setup, self.ascended = setup, {}
         self.random = setup.random("ascent", seed, m, setup.population.d)
         features, grades = setup.population.draw(
             setup.random("ascent sample", seed), setup.job["fresh"], max(setup.job["m"])
@@ -387,7 +387,7 @@ class Ascents:
         starts : the first weights to start from; if the job asks for more, the others are random
         """
         key = mean.surrogate, ball.norm, mean.sample.n
-        if key not in self.found:
+        if key not in self.ascended:
             count = self.setup.job["ascents"]
             starts = starts[:count] + [
                 solve.random_weights(self.random, mean.sample.d, ball)
@@ -396,8 +396,8 @@ class Ascents:
             difference = solve.Difference(mean, self.setup.mean(self.sample, mean.surrogate))
             ends = [solve.minimise(difference, start, ball, **SEARCH) for start in starts]
             weights = min(ends, key=lambda end: end.value).weights
-            self.found[key] = weights, mean.evaluate(weights).value
-        return self.found[key]
+            self.ascended[key] = weights, mean.evaluate(weights).value
+        return self.ascended[key]
 
 
 def measure(setup: Setup, fits: list[Found], seed: int) -> None:

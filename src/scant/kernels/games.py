@@ -225,8 +225,8 @@ def play_full(game, learns, procedure, rate, noise, random, record):
 
 @compiled()
 def _spread(estimate, place, place_weights, ordered):
-    """A R of a block's estimate: its l1 distance to its median, times the worth between its best
-    and worst ranking.
+    """The product A R of FTPL's bound for a block's estimate: A is the sum of the estimate's
+    distances to its median, R the worth of its best ranking less that of its worst.
 
     place : the items' places by the estimate; ordered : scratch
     """

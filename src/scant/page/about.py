@@ -2,6 +2,7 @@
 citation, commands.
 """
 
+import json
 import os
 import platform
 import re
@@ -12,8 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from scant.declare import families
-from scant.files import read_rows
-from scant.page import status
+from scant.files import read_rows, visible
 from scant.page.boards import boards
 from scant.schema import of_project, read_yaml
 from scant.study import absent_data, plan
@@ -61,7 +61,7 @@ def facts(
         "shows": {name: target.experiments for name, target in plan.figures.items()},
         "datasets": _datasets(plan),
         "environment": _environment(),
-        "timings": status.by("rule", status.benchmarks(folder)),
+        "timings": timings(folder),
         "authors": authors(),
         "citation": citation(),
         "commands": _commands(plan, folder, study_file),
@@ -209,6 +209,35 @@ def sources(stated: dict) -> list[dict[str, str]]:
 def _documents(stated: dict) -> set[str]:
     """The project's documents whose statements are among the claims."""
     return {claim["source"].get("document", OURS) for claim in stated.values()} - {OURS}
+
+
+def timings(folder) -> list[dict]:
+    """The time and memory of a study's finished jobs by rule, from Snakemake's extended benchmarks.
+
+    A line that is not what Snakemake writes, such as one that was cut short, is left out: it tells
+    of times alone.
+
+    Returns
+    -------
+    rows : in descending order of seconds, with `rule`, `jobs` (how many), `seconds` (in all),
+        `longest` (seconds of the longest job) and `memory` (the largest, MB)
+    """
+    jobs = {}
+    for path in visible(Path(folder, "benchmarks"), "**/*.jsonl"):
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                job = json.loads(line)
+                seconds, memory = float(job["s"]), job.get("max_rss")  # unknown if it was short
+                memory = float(memory) if isinstance(memory, int | float) else 0.0
+                jobs.setdefault(job["rule_name"], []).append((seconds, memory))
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                continue
+    rows = []
+    for rule, of_rule in jobs.items():
+        seconds, memory = zip(*of_rule, strict=True)
+        row = {"rule": rule, "jobs": len(of_rule), "seconds": round(sum(seconds), 2)}
+        rows.append(row | {"longest": round(max(seconds), 2), "memory": round(max(memory))})
+    return sorted(rows, key=lambda row: (-row["seconds"], row["rule"]))
 
 
 def authors() -> str:

@@ -11,15 +11,11 @@ def width() -> int:
     return max(LEAST, shutil.get_terminal_size().columns - 1)
 
 
-def aligned(lines: Sequence[Sequence[str]], indent: str = "", right: bool = False) -> str:
-    """Lines of cells as text in columns.
-
-    right : whether all columns but the first are aligned to the right
-    """
+def aligned(lines: Sequence[Sequence[str]], indent: str = "") -> str:
+    """Lines of cells as text in columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = ""
-    for first, *others in lines:
-        adjust = str.rjust if right else str.ljust
-        cells = [first.ljust(widths[0]), *map(adjust, others, widths[1:])]
+    for line in lines:
+        cells = map(str.ljust, line, widths)
         text += f"{indent}{'  '.join(cells)}".rstrip() + "\n"
     return text

@@ -84,7 +84,7 @@ def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
     for seed, stream in opened(*in_turn):
         if "grid" in job and seed < TUNING and len(options) > 1:
             options = [_best(options, tables)]
-        of_seed, last = _play_seed(job, seed, stream, options)
+        of_seed, last = _play_seed(job, seed, stream, cls, options)
         tables += of_seed
         learner = learner or last
     metadata = {"resolved": asdict(learner.setup), "own_measure": learner.setup.measure}
@@ -157,10 +157,17 @@ def _axes(job: dict, seed: int) -> tuple:
 
 
 def _play_seed(
-    job: dict, seed: int, stream: streams.Stream | None, options: list[tuple]
+    job: dict,
+    seed: int,
+    stream: streams.Stream | None,
+    cls: type[Contextual],
+    options: list[tuple],
 ) -> tuple[list[pa.Table], Contextual]:
     """The traces of one seed, one table for each variant and rate, and the learner that played
     last.
+
+    cls : of the learner
+    options : its variants, each with a rate
     """
     entry, axes, tables = job["learner_settings"], _axes(job, seed), []
     if stream is None:
@@ -169,7 +176,6 @@ def _play_seed(
     else:
         queries = queries_of(job, seed, stream)
         facts = stream.metadata | {"rounds": len(queries)}
-    cls = class_of(entry["kind"], LEARNERS[job["kind"]])
     several = len(cls.variants(entry)) > 1
     for variant, rate in options:
         noise = generator(*axes, "noise")  # the same for each learner, variant and rate

@@ -208,8 +208,8 @@ def _two_level_grades(m: int, top_grade: int) -> list[np.ndarray]:
 
 
 def _levels(m: int, top_grade: int) -> Iterator[np.ndarray]:
-    """Grades with 2 to `top_grade` + 1 levels of even sizes, and all numbers of documents of grade
-    1 with two.
+    """Grades of m documents: 0 and 1 with each possible number of 1s; then 2 to `top_grade` + 1
+    levels, with as many documents at each.
     """
     yield from (np.where(np.arange(m) < r, 1, 0) for r in range(m))
     yield from (np.arange(m) * levels // m for levels in range(2, top_grade + 2))

@@ -107,7 +107,7 @@ def opened(path, renaming: "Renaming", categorical=(), whole: bool = False, name
     the line of each row, None where rows have none; and the problems of its lines.
 
     categorical, whole : see `read`
-    named : columns that may be called by numbers
+    named : columns that the user names, which may be called by numbers
     """
     first = first_bytes(path)
     for magic, (what, advice) in OTHERS.items():

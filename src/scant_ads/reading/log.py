@@ -67,14 +67,7 @@ class Log:
         columns: Mapping[str, str] | None = None,
         ignore=(),
         categorical=(),
-        propensities: str | None = None,
-        rewards: str | None = None,
-        reward_max: float = 1.0,
-        reward_unit: str = "",
-        reward_min: float = 0.0,
-        propensity: float | str | Mapping[str, float] | None = None,
-        less: bool | None = None,
-        propensity_of: str | None = None,
+        **units,
     ) -> "Log":
         """Read a log: CSV, which may be packed, parquet or Arrow, a folder of parquet files, or
         Vowpal Wabbit's forms.
@@ -89,31 +82,18 @@ class Log:
         ignore : columns to leave out
         categorical : features to take as text, as they are written, though they are numbers or
             times, such as 01067 or 08:30; columns of JSON to take as they are
-        propensities : what they are written as, "percent" or "log" (natural logarithms); None for
-            probabilities
-        rewards : what they are written as, "costs" (minus the reward) or "losses" (1 minus the
-            reward); None for rewards, but for costs in Vowpal Wabbit's forms
-        reward_max, reward_unit : the largest reward possible, and what rewards are counted in, such
-            as EUR
-        reward_min : the least reward possible
-        propensity : the split of a log that has no propensities: the share that chance was to give
-            each ad, by its id, or one share for all ads; "uniform" for all eligible ads alike
-        less : whether less is better, so that rewards are minus what is written, from minus
-            `reward_max`; None where it is asked if the name of the column is one of costs
-        propensity_of : what the propensities of lists are of: "above", the item given the items
-            above it, "place", the item at its place, or "list", the whole list; None where rows are
-            visits of their own
+        units : what propensities and rewards are written as, fields of
+            `scant_ads.reading.amounts.Units`, such as `reward_max=500, reward_unit="EUR"`
 
         Raises
         ------
         DataError : there is no such file, or its columns cannot be read at all
         SettingError : a column that is not there
         """
-        of_lists = propensity_of or "list" in (columns or {})
+        units = Units(**units)
+        of_lists = units.propensity_of or "list" in (columns or {})
         in_folder = formats.read_folder if of_lists else Folder
         read = in_folder if Path(path).is_dir() else formats.read
-        written = (propensities, rewards, reward_max, reward_unit, reward_min)
-        units = Units(*written, propensity, less, propensity_of)
         return cls._of(read, path, columns, ignore, categorical, units)
 
     @classmethod
@@ -123,22 +103,13 @@ class Log:
         columns: Mapping[str, str] | None = None,
         ignore=(),
         categorical=(),
-        propensities: str | None = None,
-        rewards: str | None = None,
-        reward_max: float = 1.0,
-        reward_unit: str = "",
-        reward_min: float = 0.0,
-        propensity: float | str | Mapping[str, float] | None = None,
-        less: bool | None = None,
-        propensity_of: str | None = None,
+        **units,
     ) -> "Log":
         """Take a data frame of pandas, polars or Arrow; see `read`.
 
         An index of pandas is not a column.
         """
-        written = (propensities, rewards, reward_max, reward_unit, reward_min)
-        units = Units(*written, propensity, less, propensity_of)
-        return cls._of(formats.read_frame, frame, columns, ignore, categorical, units)
+        return cls._of(formats.read_frame, frame, columns, ignore, categorical, Units(**units))
 
     @classmethod
     def _of(cls, read, source, columns, ignore, categorical, units: Units) -> "Log":

@@ -401,7 +401,7 @@ class Tally:
         return leaks.late(self.lengths, sums, squares, CUTS, design)
 
     def late_of(self, ad: str, design: float) -> Iterator[Problem]:
-        """Likewise of the last visits with an ad.
+        """A warning if rewards of the last visits with an ad look missing; see `leaks.late`.
 
         design : of all rewards, see `of_rewards`; on an ad's rows the effect is about as large
         """
