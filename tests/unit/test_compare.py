@@ -1,7 +1,6 @@
 """Two finished studies side by side: what differs, what is said of it, and references."""
 
 import csv
-import gzip
 import json
 import shutil
 from pathlib import Path
@@ -408,27 +407,6 @@ def test_a_reference_is_kept_and_compared_to(make, capsys):
     (kept / "tables/top.csv").touch()
     assert scant("reference", folder) == 0 and scant("compare", "reference", folder) == 0
     assert not (kept / "tables/top.csv").exists(), "the one before is gone"
-
-
-def test_a_reference_has_what_figures_show(make):
-    def figures(**texts):
-        paths = {f"figures/{name}.csv": folder / f"figures/{name}.csv" for name in texts}
-        for path, text in zip(paths.values(), texts.values(), strict=True):
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
-        make(results=manifest.checksums(folder, paths), made=provenance.made())
-        return paths
-
-    folder = make()
-    figures(old="x\n1\n", new="x\n2\n")
-    reading.keep(folder)
-    (new,) = figures(new="x\n3\n").values()
-    kept = {path.name: path for path in (reading.keep(folder) / "figures").iterdir()}
-    assert [*kept] == ["new.csv.gz"], "the old one is gone"
-    assert gzip.decompress(kept["new.csv.gz"].read_bytes()) == new.read_bytes()
-    new.write_text("edited")
-    with pytest.raises(DataError, match=r"new\.csv: has changed since"):
-        reading.keep(folder)
 
 
 def test_what_cannot_be_a_reference(make, capsys):

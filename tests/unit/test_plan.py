@@ -319,7 +319,7 @@ def test_of_the_figures_asked_for_only_those_with_something_to_show_are_planned(
         for stream in streams.values():
             stream |= {"settings": {"ratio": 9}} if stream.get("generator") == "adversary" else {}
         experiment = {"streams": list(streams), "learners": ["slam"]}
-        experiment["figures"] = ["figure-2.1", "figure-2.2"]
+        experiment["figures"] = ["figure-2.1", "figure-2.2", "figure-2.ap"]
         figures = planned(small(streams=streams, experiments={"all": experiment})).figures
         return [name for name in figures if name.startswith("figure-2.")]
 

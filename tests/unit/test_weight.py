@@ -16,28 +16,28 @@ ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 # Tokens of code by room, a folder of scant or a package beside it: no comments, a docstring is one.
 CODE = {
-    "": 16_855,
+    "": 16_821,
     "ads": 15_727,
-    "bandits": 17_958,
+    "bandits": 17_944,
     "clicklogs": 11_506,
-    "data": 20_701,
+    "data": 20_429,
     "declare": 4_455,
-    "finished": 11_956,
+    "finished": 11_850,
     "games": 33_752,
     "generalisation": 17_156,
     "kernels": 33_279,
     "page": 15_409,
     "present": 8_801,
     "rankers": 49_300,
-    "scant_ads": 102_320,
+    "scant_ads": 101_772,
     "starter": 521,
-    "study": 15_017,
+    "study": 15_082,
     "theory": 13_886,
     "verdict": 18_935,
 }
 LINES = {"rules": 520, "claims": 2_883}
-TOKENS = {"tests": 404_438}
-WORDS = {"documents": 31_714}  # README and docs, without the marks of numbers
+TOKENS = {"tests": 406_993}
+WORDS = {"documents": 31_698}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,
