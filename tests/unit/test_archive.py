@@ -1,5 +1,6 @@
 """Verifying and archiving a finished study."""
 
+import gzip
 import json
 import zipfile
 
@@ -227,6 +228,25 @@ def test_a_study_that_is_a_link_is_left_alone(study, scant):
     code, said = scant("reference", of=link)
     assert code == 1 and f"{link} is a link" in said
     assert contents(reference) == kept
+
+
+def test_a_reference_has_what_figures_show(study):
+    def figures(**texts):
+        paths = {f"figures/{name}.csv": study / f"figures/{name}.csv" for name in texts}
+        for path, text in zip(paths.values(), texts.values(), strict=True):
+            path.write_text(text)
+        change(study, results=manifest.checksums(study, paths))
+        return paths
+
+    figures(old="x\n1\n", new="x\n2\n")
+    reading.keep(study)
+    (new,) = figures(new="x\n3\n").values()
+    kept = {path.name: path for path in (reading.keep(study) / "figures").iterdir()}
+    assert [*kept] == ["new.csv.gz"], "the old one is gone"
+    assert gzip.decompress(kept["new.csv.gz"].read_bytes()) == new.read_bytes()
+    new.write_text("edited")
+    with pytest.raises(DataError, match=r"new\.csv: has changed since"):
+        reading.keep(study)
 
 
 def test_a_reference_is_not_written_through_a_link_and_leaves_what_is_not_its_own(
