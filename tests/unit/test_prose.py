@@ -47,7 +47,7 @@ def test_images_that_differ_are_told_apart(tmp_path):
 
     def image(name, frame=shown, **look):
         figure, axis = plt.subplots()
-        axis.plot("x", "y", data=frame, **look)
+        axis.plot(frame["x"], frame["y"], **look)
         (tmp_path / name).mkdir()
         figures.save(figure, frame, tmp_path / name / "figure")
         return tmp_path / name / "figure.png"

@@ -215,6 +215,9 @@ def against_k(frame: pd.DataFrame):
     shifts = dict(
         zip(lines, np.linspace(-0.3, 0.2, len(lines)) if len(lines) > 1 else [0.0], strict=True)
     )
+    references = frame.loc[frame["place"].isna(), "line"].unique()
+    longest = max((panels.text_width(name, panels.SUBTITLE) for name in references), default=0.0)
+    room = figure.get_figwidth() / axes.shape[1] - 0.6 - longest
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         texts = {}
         for line, row in (
@@ -258,7 +261,7 @@ def against_k(frame: pd.DataFrame):
                 )
             if of_lists:
                 handles[line] = Line2D([], [], **look)
-        panels.head(axis, panel, _horizon(panel))
+        panels.head(axis, panel, _horizon(panel), room=room)
         axis.set(xlabel="k, grades seen", xlim=(-0.5, len(places) - 0.5))
         axis.set_ylim(max(0, axis.get_ylim()[0]), min(1.02, axis.get_ylim()[1]))
         axis.set_xticks(range(len(places)), places)

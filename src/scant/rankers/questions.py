@@ -81,7 +81,7 @@ TOP = (
         "clicks",
         "Which learner ranks best from clicks alone?",
         ("top-clicks-*", "seen-clicks-*"),
-        ("figure-top-k",),
+        ("figure-clicks", "figure-top-k"),
         (
             Answer(
                 "top-clicks-pdgd-above-dbgd",
