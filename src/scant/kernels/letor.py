@@ -19,7 +19,7 @@ def _at(buffer, i):
     """The byte at `i`; the index is unsigned, so that Numba need not test whether it counts from
     the end.
     """
-    return buffer[np.uintp(i)]
+    return np.int64(buffer[np.uintp(i)])
 
 
 @compiled(inline="always")
