@@ -101,6 +101,19 @@ def test_alike_arms_are_seldom_said_to_be_better():
     assert wrong <= 14  # more than that have a chance of 0.1 % at 5 %
 
 
+def test_the_lifts_of_two_policies_hold_together():
+    random = np.random.default_rng(0)
+    shown = np.array(["control", "B", "C"])[random.integers(0, 3, 900)]
+    made = pd.DataFrame({"action": shown, "reward": random.random(900) < 0.2, "propensity": 1 / 3})
+    log = sa.Log.from_frame(made)
+
+    def ends(policies, level):
+        rows = sa.evaluate(policies, log, level=level, baseline="control").judged
+        return [(row["lift_low"], row["lift_high"]) for row in rows if row["policy"] == "ad:B"]
+
+    assert ends(["ad:B", "ad:C"], 0.9) == ends(["ad:B"], 0.95)
+
+
 # --- doubly robust
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_doubly_robust_terms_are_unbiased_whatever_was_learnt(epsilon):

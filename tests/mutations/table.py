@@ -249,7 +249,7 @@ MUTATIONS = [
     ("scant_ads/evaluation/covariates.py",
      BETS + "::test_a_covariate_is_cut_at_the_range_of_the_first_rows_which_are_not_judged",
      "np.arange(len(visits)) >= first", "np.arange(len(visits)) >= 0"),
-    ("scant_ads/evaluation/judge.py", DECISIONS + "::test_alike_arms_are_seldom_said_to_be_better",
+    ("scant_ads/evaluation/judge.py", DECISIONS + "::test_the_lifts_of_two_policies_hold_together",
      "self.joint = 1 - (1 - level) / max(together, 1)", "self.joint = 2 * level - 1"),
     ("scant_ads/evaluation/clusters.py", CLUSTERS + "::test_the_bound_is_the_least_mean_that_the_capital_does_not_refute[60-0.7]",
      "marks,\n            self.most,", "marks,\n            1.0,"),
