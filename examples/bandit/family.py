@@ -61,7 +61,7 @@ class Bandit(Family):
             frame="scant.bandit.frames:regret_by_round",
             draw="scant.bandit.drawings:curves",
             asked=True,
-            heading="Regret of bandits by round",
+            heading="How fast does the regret of bandits grow?",
         ),
         Shown(
             "bandit",

@@ -26,7 +26,7 @@ MATHS = {"listnet": "$x^{2}$", "random": "$\\frac{$"}
 STUDY = yaml.safe_load("""
 study: texts
 seed: 1
-claims: [texts.json]
+claims: [config/claims/texts.json]  # where claims about papers are: theorems are checked, too
 attribution: {publisher: ""}
 datasets:
   own:
@@ -178,7 +178,7 @@ def project(tmp_path_factory, written):
     study, claims, _ = written
     project = Forked(tmp_path_factory.mktemp("texts") / "project")
     project.write(study, "texts")
-    (project.folder / "texts.json").write_text(json.dumps(claims))
+    (project.folder / "config/claims/texts.json").write_text(json.dumps(claims))
     project.snakemake("--cores", 2, study="texts")
     return project
 
