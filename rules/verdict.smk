@@ -72,7 +72,7 @@ rule report:
         code=code(*REPORT, *selection.modules(CLAIMS)),
         made_by=code(*(name for names in manifest.modules(PLAN, CLAIMS).values() for name in names)),
         texts=digest([sha256(file) for file in ASSETS]),
-        captions=digest([[one.name, one.heading, one.caption, one.repeats] for _, one in PLAN.shown]),
+        captions=digest([[one.heading, one.caption, one.repeats] for _, one in PLAN.shown]),
         digest=digest(json.dumps([settled_study.given, STUDY, CLAIMS])),
         study_file=os.path.relpath(study_files[-1]) if study_files else "",
     shell:
