@@ -247,6 +247,8 @@ def test_the_facts_of_the_default_study(tmp_path):
     assert citation.startswith("@software{scant,") and citation.count("{") == citation.count("}")
     keys = re.findall(r"^@\w+\{(.*),$", citation, re.MULTILINE)
     assert len(keys) == len(set(keys)) == 8, "the project and the seven documents"
+    of_own = facts_of(config | {"claims": None}, tmp_path)["citation"]
+    assert citation.startswith(of_own) and of_own.count("@") == 1, "no paper that is not judged"
     assert all("--configfile" not in command for command in facts["commands"].values())
     assert str(tmp_path) in facts["commands"]["Claims and tables in the terminal"]
     other = facts_of(config, tmp_path, "config/studies/real.yaml")["commands"]

@@ -63,7 +63,7 @@ def facts(
         "environment": _environment(),
         "timings": timings(folder),
         "authors": authors(),
-        "citation": citation(),
+        "citation": citation(papers=bool(_documents(stated))),
         "commands": _commands(plan, folder, study_file),
     }
 
@@ -248,10 +248,12 @@ def authors() -> str:
     return " and ".join(name[:1].lower() + name[1:] for name in names)
 
 
-def citation() -> str:
-    """BibTeX entries that cite the project and the documents that it tests, from CITATION.cff."""
+def citation(papers: bool) -> str:
+    """BibTeX entries that cite the project and, if a study judges them, the papers that it tests;
+    from CITATION.cff.
+    """
     cited = read_yaml(of_project(CITATION))
-    return "\n\n".join([_bibtex(cited), *map(_bibtex, cited["references"])])
+    return "\n\n".join(map(_bibtex, [cited, *(cited["references"] if papers else ())]))
 
 
 def _bibtex(cited: dict) -> str:
