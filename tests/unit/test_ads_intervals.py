@@ -209,6 +209,12 @@ def test_bounds_fall_with_the_level_and_scale_with_the_terms(name, often, seed, 
         last = lower
 
 
+@pytest.mark.parametrize("name", ["betting", "betting-sequence"])
+def test_early_rows_that_refute_the_mean_of_all_leave_the_mean(name):
+    x = np.r_[np.full(128, 4.0), np.zeros(2000)]
+    assert BOUNDS[name](counted(x, 4.0, (4.0,)), 0.95) == pytest.approx(x.mean())
+
+
 @pytest.mark.parametrize("name", ["t", "hoeffding", "empirical-bernstein", "clopper-pearson"])
 def test_the_order_of_rows_matters_to_betting_only(name):
     x = skewed(1000)

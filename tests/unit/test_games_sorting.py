@@ -144,15 +144,19 @@ def places(scores):
 @given(
     st.integers(1, 400),
     st.integers(0, 2**32 - 1),
-    st.sampled_from(["normal", "tied", "outlier", "infinite", "far apart", "close", "rising"]),
+    st.sampled_from(
+        ["normal", "tied", "outlier", "infinite", "far apart", "close", "rising", "pairs"]
+    ),
     st.sampled_from([np.float32, np.float64]),
 )
 @example(COUNTING_LIMIT, 0, "tied", np.float64)
 @example(COUNTING_LIMIT + 1, 0, "tied", np.float64)
 @example(400, 0, "rising", np.float64)
+@example(400, 0, "pairs", np.float64)
 def test_places_are_those_of_numpys_stable_sort(m, seed, kind, precision):
     random = np.random.default_rng(seed)
-    scores = random.integers(-3, 4, m) / 4 if kind == "tied" else random.standard_normal(m)
+    ties = kind in ("tied", "outlier")
+    scores = random.integers(-3, 4, m) / 4 if ties else random.standard_normal(m)
     if kind == "outlier":  # beside it all others have one key
         scores[random.integers(m)] = -1e9
     elif kind == "infinite":
@@ -161,6 +165,8 @@ def test_places_are_those_of_numpys_stable_sort(m, seed, kind, precision):
         scores *= np.finfo(precision).max / 8
     elif kind == "close":
         scores = scores.astype(int) * np.finfo(precision).smallest_subnormal
+    elif kind == "pairs":  # too few ties to sort in another way
+        scores[m - m // 2 :] = scores[: m // 2]
     elif kind == "rising":  # all in reverse
         scores = np.sort(scores)
     scores = scores.astype(precision)
