@@ -4,8 +4,8 @@
     python tests/mutations/run.py 10      every tenth of them
 
 It fails if a mutation survives its tests, or no longer applies, or if a test fails without any.
-Loops run as plain Python, not compiled, since each process would compile them anew. All of them take
-about eleven minutes of one core.
+Loops run as plain Python, not compiled, since each process would compile them anew. All of the table
+takes about eleven minutes of one core.
 """
 
 import os
