@@ -4,7 +4,7 @@
     python tests/mutations/run.py 10      every tenth of them
 
 It fails if a mutation survives its tests, or no longer applies, or if a test fails without any.
-Loops run as plain Python, not compiled, since each process would compile them anew. All of the table
+Loops run as plain Python, not compiled, since each process would compile them anew. The table
 takes about eleven minutes of one core.
 """
 
