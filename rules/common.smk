@@ -96,7 +96,7 @@ def needs(memory, minutes):
 
 def limit(name):
     """A limit of the runs of a family, "memory" or "minutes", likewise."""
-    return lambda job, attempt: getattr(PLAN.families[job.run.split("/")[0]], name) * attempt
+    return lambda wc, attempt: getattr(PLAN.families[wc.run.split("/")[0]], name) * attempt
 
 
 def own_files(wildcards):

@@ -24,7 +24,7 @@ CODE = {
     "declare": 4_455,
     "finished": 11_850,
     "games": 33_752,
-    "generalisation": 17_156,
+    "generalisation": 17_158,
     "kernels": 33_284,
     "page": 15_425,
     "present": 8_801,

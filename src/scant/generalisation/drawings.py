@@ -38,7 +38,7 @@ def against(frame: pd.DataFrame, along: str):
             bounded = rows.dropna(subset="bound")
             _draw_bound(axis, bounded, along, look[0], learner)
             if len(bounded) and _named_bound(bounded) not in bounds:  # several learners may have it
-                _name_bound(axis, bounded, along, look[0], boxes)
+                boxes += _name_bound(axis, bounded, along, look[0], boxes)
                 bounds.append(_named_bound(bounded))
             points = rows[rows["mean"] > 0]
             handles[learner] = panels.points(axis, points, along, look, learner)
@@ -78,9 +78,9 @@ def _draw_bound(axis, rows: pd.DataFrame, along: str, colour: str, learner: str)
     axis.plot(rows[along], rows["bound"], ":", label=learner, **look)
 
 
-def _name_bound(axis, rows: pd.DataFrame, along: str, colour: str, boxes: list) -> None:
-    """Write the name of a bound at its first or last point where none of the `boxes` of earlier
-    names is, to which it is added; nowhere if there is no room.
+def _name_bound(axis, rows: pd.DataFrame, along: str, colour: str, boxes: list) -> list:
+    """Write the name of a bound at its first or last point, clear of the `boxes` of earlier names,
+    and return the name's box; where there is no room for it, write nothing and return no box.
     """
     for place, side, above in PLACES:
         text = axis.annotate(
@@ -95,9 +95,9 @@ def _name_bound(axis, rows: pd.DataFrame, along: str, colour: str, boxes: list) 
         )
         box = text.get_window_extent().expanded(CROWDED, CROWDED)
         if not box.count_overlaps(boxes):
-            boxes.append(box)
-            return
+            return [box]
         text.remove()
+    return []
 
 
 against_n = partial(against, along="queries")
