@@ -37,7 +37,7 @@ CODE = {
 }
 LINES = {"rules": 520, "claims": 2_883}
 TOKENS = {"tests": 406_671}
-WORDS = {"documents": 31_698}  # README and docs, without the marks of numbers
+WORDS = {"documents": 31_700}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,
