@@ -523,7 +523,7 @@ def apply(arguments) -> None:
 def _saved(policies: list[str]) -> list[str]:
     """The files among what --policy names."""
     from scant_ads.evaluation.arms import AD
-    from scant_ads.evaluation.compare import COLUMN
+    from scant_ads.evaluation.candidates import COLUMN
 
     return [
         name for name in policies if name.endswith(".arrow") and not name.startswith((AD, COLUMN))
@@ -564,7 +564,7 @@ def _policies(arguments, test) -> dict:
     from scant.errors import SettingError
     from scant_ads import Policy
     from scant_ads.evaluation.arms import AD
-    from scant_ads.evaluation.compare import ALWAYS, COLUMN, check_meant
+    from scant_ads.evaluation.candidates import ALWAYS, COLUMN, check_meant
     from scant_ads.policies import models
     from scant_ads.policies.learning import LEARNT
 

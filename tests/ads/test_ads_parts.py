@@ -20,6 +20,7 @@ from scant.errors import DataError
 from scant_ads.evaluation import lifts, quotients
 from scant_ads.evaluation.compare import evaluate
 from scant_ads.reading import digests, summing, tally
+from scant_ads.reading.visits import Column
 
 
 def written(folder, made, count=3):
@@ -232,7 +233,7 @@ def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, mon
     pair = ("uniform", "policy:mine")
 
     def difference():
-        both = summing.summary(log, {"mine": "mine"}).all().both(pair)
+        both = summing.summary(log, {"mine": Column("mine")}).all().both(pair)
         random = np.random.default_rng(1)
         return both and lifts.of_rows(quotients.difference, both, (4 / 3, 4.0), random)
 

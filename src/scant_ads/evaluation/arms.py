@@ -56,22 +56,18 @@ class Always:
         return index, visits.eligible[:, index] if index >= 0 else np.zeros(len(visits), bool)
 
 
-def with_each(policies: Iterable | Mapping, ads: Iterable[str]) -> list | dict:
-    """The policies asked for, with one for each ad in place of `EACH`."""
+def with_each(pairs: Iterable[tuple], ads: Iterable[str]) -> list[tuple]:
+    """Names and policies asked for, with one for each ad in place of `EACH`."""
     names = [f"{AD}{ad}" for ad in ads]
     if len(names) > MOST:
         raise SettingError(
             f"{EACH}: there are {len(names):,} ads, and {MOST} can be compared at "
             f"once: name some of them, as --policy {names[0]}, or a learner, as --policy logistic"
         )
-    if isinstance(policies, Mapping):
-        each = dict(zip(names, names, strict=True))
-        return {
-            other: meant
-            for name, policy in policies.items()
-            for other, meant in (each if is_each(policy) else {name: policy}).items()
-        }
-    return [other for policy in policies for other in (names if is_each(policy) else [policy])]
+    each = [(name, name) for name in names]
+    return [
+        pair for name, policy in pairs for pair in (each if is_each(policy) else [(name, policy)])
+    ]
 
 
 def control(policies: Mapping) -> str | None:

@@ -12,7 +12,7 @@ rewards get the same bounds, whatever the policy is called.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -27,16 +27,28 @@ from scant_ads.diagnosis.leaks import LEAK
 from scant_ads.diagnosis.lists import LISTS
 from scant_ads.diagnosis.measurement import HINDSIGHT
 from scant_ads.diagnosis.premise import MATTERS
-from scant_ads.evaluation import arms, clusters, lifts, mixes, pairs, periods, quotients, rewards
+from scant_ads.evaluation import (
+    arms,
+    candidates,
+    clusters,
+    lifts,
+    mixes,
+    pairs,
+    periods,
+    quotients,
+    rewards,
+)
 from scant_ads.evaluation.arms import Always
 from scant_ads.evaluation.basis import Basis
 from scant_ads.evaluation.lists import PLACE
 from scant_ads.evaluation.periods import Course
 from scant_ads.evaluation.quotients import Quotient, likely
+from scant_ads.evaluation.result import Evaluation
 from scant_ads.policies import learning
 from scant_ads.policies.policy import Policy
 from scant_ads.reading import digests
 from scant_ads.reading.tally import ROUNDED, Both, Tally
+from scant_ads.reading.visits import Column
 from scant_ads.unit import MEANS
 
 BY = "betting, by "  # user, or list: the bounds where rows of one depend on each other
@@ -122,6 +134,23 @@ class Judge:
     def over_today(self) -> bool:
         """Whether policies are compared with today's."""
         return self.baseline == Logging.kind
+
+    def judge_all(self, named: Mapping[str, Policy | Always | Column]) -> None:
+        """Evaluate policies by name; and the one that shows all ads alike, unless it is today's, or
+        only ads are asked for.
+        """
+        if not (self.today_is_uniform or self.places) and (
+            not candidates.only_ads(named) or self.baseline == Uniform.kind
+        ):
+            possible = None if self.tally.eligible else (1 / self.ads,)
+            self.judge(Uniform.kind, Uniform.kind, possible)
+        for name, policy in named.items():
+            if isinstance(policy, Column):
+                self.judge(name, policy.key, None)
+            elif isinstance(policy, Always):
+                self.judge_ad(name, policy)
+            else:
+                self.judge_learnt(name, policy)
 
     def judge(
         self,
@@ -552,19 +581,48 @@ class Judge:
             quotients.difference, both, largest, generator(self.seed, "advice", "pairs")
         )
 
-    def withhold(self) -> None:
+    def evaluation(self, named: Mapping[str, Policy | Always | Column]) -> Evaluation:
+        """The evaluation of the policies that were judged, by name."""
+        basis, in_unit = self.basis, self.unit.converted
+        compared_pairs, choice = self.decided()
+        if basis.wrong is not None:
+            compared_pairs, choice = [], None
+            self._withhold()
+        learnt = candidates.learnt(named)
+        sources = basis.test, basis.training and basis.training.log
+        inputs = [log.source.path for log in sources if log is not None]
+        inputs += chain.from_iterable(policy.inputs for policy in learnt.values())
+        return Evaluation(
+            self.level,
+            self.about(),
+            tuple(map(in_unit, self.rows)),
+            tuple(self.notes),
+            self.seed,
+            learnt,
+            tuple(map(in_unit, compared_pairs)),
+            choice and in_unit(choice),
+            self._mix(named),
+            tuple(inputs),
+            self.unit,
+            baseline=self.baseline,
+        )
+
+    def _withhold(self) -> None:
         """Take all numbers out of the rows, since ads were not shown by the propensities."""
         self.notes.insert(0, f"{self.basis.test.name}: {self.basis.wrong.mend}")
         for row in self.rows:
             row |= _withheld(row) | {"refused": self.basis.wrong.kind}
             row["verdict"] = row["verdict"] and "none"
 
-    def mix(self) -> dict[str, dict[str, float]]:
-        """The mix of ads of the policies that are always compared; empty for lists."""
+    def _mix(self, named: Mapping) -> dict[str, dict[str, float]]:
+        """The mix of ads of each policy; empty for lists."""
         if self.places:
             return {}
         mix = {Logging.kind: mixes.of_log(self.of_today)}
-        return mix if self.today_is_uniform else mix | {Uniform.kind: mixes.of_alike(self.tally)}
+        mix |= {} if self.today_is_uniform else {Uniform.kind: mixes.of_alike(self.tally)}
+        return mix | {
+            name: mixes.of_policy(self.tally, name, policy) for name, policy in named.items()
+        }
 
     def about(self) -> tuple[str, ...]:
         """Sentences that describe the logs, after the reasons why all answers may be wrong."""

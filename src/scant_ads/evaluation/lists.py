@@ -11,7 +11,7 @@ from scant.data import logs
 from scant.errors import SettingError
 from scant_ads.evaluation import clusters, lifts
 from scant_ads.reading.lists import Order
-from scant_ads.reading.visits import Visits
+from scant_ads.reading.visits import Column, Visits
 from scant_ads.unit import Unit
 
 PREMISES = {  # of users, under which weights are right, by what propensities are of
@@ -150,7 +150,7 @@ def check_settings(test, named: Mapping, train, **settings) -> None:
             "columns policy:NAME of one log, and their bounds need no least propensity"
         )
     for name, policy in named.items():
-        if not isinstance(policy, str):
+        if not isinstance(policy, Column):
             raise SettingError(
                 f"{name} chooses one ad for a visit, and no list: give the probabilities of a "
                 "policy of lists, of the same kind as the propensities, as a column policy:NAME"
