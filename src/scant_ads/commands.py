@@ -310,11 +310,6 @@ def add(parser: argparse.ArgumentParser) -> None:
             "test, or 'unknown'",
         ),
         option(
-            "--doubly-robust",
-            action="store_true",
-            help="add doubly robust estimates of learnt policies",
-        ),
-        option(
             "--guard",
             type=_guard,
             nargs=1,
@@ -422,7 +417,6 @@ def evaluate(arguments) -> None:
             policies,
             test,
             train=train,
-            doubly_robust=arguments.doubly_robust,
             progress=progress,
             covariate=arguments.covariate,
             **settings,

@@ -403,7 +403,7 @@ def test_policies_are_learnt_from_a_folder_as_from_a_file(tmp_path, capsys):
     for log in logs:
         assert ads(f"fit {log} {logistic} --output {tmp_path}/policy.arrow") == 0
         saved.append((tmp_path / "policy.arrow").read_bytes())
-        for words in (f"{test} --train {log}", f"{log} --split 0.5 --doubly-robust"):
+        for words in (f"{test} --train {log}", f"{log} --split 0.5"):
             capsys.readouterr()
             assert ads(f"evaluate {words} {logistic}") == 0
             printed = capsys.readouterr().out.replace(str(log), "log")

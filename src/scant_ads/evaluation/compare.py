@@ -37,7 +37,6 @@ def evaluate(
     least_propensity: float | str | None = None,
     shared: str = "refuse",
     seed: int = 0,
-    doubly_robust: bool = False,
     progress=silent,
     baseline: str | None = None,
     looks: int = 1,
@@ -64,8 +63,6 @@ def evaluate(
     shared : "refuse", "drop" or "keep" rows of the test that are in `train`, too, if chance does
         not explain them
     seed : of the order of the rows for the betting bounds
-    doubly_robust : whether to add doubly robust estimates of learnt policies; reads the test into
-        memory
     progress : called with a sentence on each step that begins
     baseline : the policy with which others are compared, by its name, or an ad, by its id;
         "logging" is today's. None for the control of an A/B test, an ad that is called so, if only
@@ -79,25 +76,36 @@ def evaluate(
 
     Returns
     -------
-    evaluation : its rows have policy; lambda and epsilon (NaN for a policy without); level and
-        bound; estimate (the importance-weighted CTR, 1 if it is above; like high NaN if the log
-        lacks ads of the policy), snips, lower (one-sided), low and high (two-sided), approx_low and
-        approx_high (two-sided, by empirical likelihood around snips: it decides nothing); lift, CTR
-        / today's - 1, or over the baseline's, with lift_low and lift_high (two-sided, see `lifts`;
-        a difference if rewards may be below 0; NaN without a verdict); with `doubly_robust` dr,
-        dr_lower (one-sided), dr_low and dr_high; the fields of `evaluation.Diagnostics`; untrained
-        (ids of ads, separated by blanks); new_ads (the share of the rows of `test` whose ad is not
-        in `train`, which a learnt policy never shows); drift (the p-value of the test that the rate
-        is constant over the log; NaN with too few clicks); lift_first, lift_second and lift_last
-        (the lift in the first half of the log, in the second, and in the last quarter) and
-        lift_fall (the p-value of the test that it does not fall), see `periods.lifts`; NaN if not
-        known; verdict ("yes", "no", "cannot tell", "none" if the log tells nothing usable, or empty
-        for today's policy and the baseline); of lists premise, under which numbers are right, and
-        place_1, place_2, ..., what each place earns a list (NaN beyond the last one that the log
-        carries); needed_test, needed_train and needed_users (how
-        many rows of each log, and users of the test, would make the verdict clear if the estimates
-        stayed the same; NaN if it is clear, or if that need not grow); refused and warnings (kinds
-        of `evaluation.Notice`, and why there is no verdict: "user", "leak", "other-visits")
+    evaluation : an `Evaluation`, whose rows have
+
+        policy, lambda, epsilon : the last two NaN for a policy without
+        level, bound : the confidence, and which bound it is
+        estimate : the importance-weighted CTR, 1 if it is above; NaN, as high is, if the log lacks
+            ads of the policy
+        snips, lower, low, high : the self-normalised CTR; the one-sided bound of the CTR, and the
+            two-sided ones
+        approx_low, approx_high : two-sided, by empirical likelihood around snips; no answer rests
+            on them
+        lift, lift_low, lift_high : CTR / today's - 1, or over the baseline's, with two-sided bounds
+            (see `lifts`); a difference if rewards may be below 0; NaN without a verdict
+        the fields of `evaluation.Diagnostics`
+        untrained : ids of ads, separated by blanks
+        new_ads : the share of the rows of `test` whose ad is not in `train`, which a learnt policy
+            never shows
+        drift : the p-value of the test that the rate is constant over the log; NaN with too few
+            clicks
+        lift_first, lift_second, lift_last : the lift in the first half of the log, in the second,
+            and in the last quarter; NaN if not known, see `periods.lifts`
+        lift_fall : the p-value of the test that the lift does not fall
+        verdict : "yes", "no", "cannot tell", "none" if the log tells nothing usable; empty for
+            today's policy and the baseline
+        premise, place_1, place_2, ... : of lists, under which premise numbers are right, and what
+            each place earns a list; NaN beyond the last place that the log carries
+        needed_test, needed_train, needed_users : how many rows of each log, and users of the test,
+            would make the verdict clear if the estimates stayed the same; NaN if it is clear, or if
+            that need not grow
+        refused, warnings : kinds of `evaluation.Notice`, and why there is no verdict: "user",
+            "leak", "other-visits"
 
     Raises
     ------
@@ -109,7 +117,7 @@ def evaluate(
     test, train = (
         log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train)
     )
-    _check_settings(test, train, level, looks, doubly_robust, baseline)
+    _check_settings(test, train, level, looks, baseline)
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
     check_declared(least_propensity)
@@ -117,8 +125,8 @@ def evaluate(
     named = candidates.by_name(policies, test, lambda: _ads(read()))
     named, compared_with = candidates.with_baseline(named, baseline, train is None)
     if test.propensity_of:
-        given = {"doubly_robust": doubly_robust, "covariate": covariate}
-        lists.check_settings(test, named, train, least_propensity=least_propensity, **given)
+        given = {"covariate": covariate, "least_propensity": least_propensity}
+        lists.check_settings(test, named, train, **given)
     unfitted = candidates.unfitted(named)
     if unfitted and train is None:
         raise SettingError(
@@ -135,7 +143,11 @@ def evaluate(
     summary = read(named, training)
     basis = basis or Basis(test, training, summary, *declared)
     if covariate is not None:
-        _check_covariate(basis, doubly_robust)
+        if not basis.same_log or basis.drops:
+            raise SettingError(
+                "--covariate compares rates of one log: leave --train out, or part one log with "
+                "--split"
+            )
         less = covariates.adjusted(covariate, test, train)
         basis.unit = less.unit
         basis.notes.insert(0, f"{test.name}: {less.note}")
@@ -161,31 +173,21 @@ def evaluate(
         )
     progress("compares the policies")
     judge.judge_all(named)
-    if doubly_robust:
-        judge.doubly_robust(candidates.learnt(named), progress)
     return judge.evaluation(named)
 
 
-def _check_settings(
-    test: Log, train: Log | None, level: float, looks: int, doubly_robust: bool, baseline
-) -> None:
+def _check_settings(test: Log, train: Log | None, level: float, looks: int, baseline) -> None:
     """Raise a SettingError for settings out of range, or that do not fit the logs."""
     evaluation.check_level(level)
     if not is_number(looks, 1, whole=True):
         raise SettingError(f"--looks is {looks}; it is how often the test is looked at, 1 or more")
     evaluation.check_level(1 - (1 - level) / looks)
-    if not isinstance(doubly_robust, bool):
-        raise SettingError(f"--doubly-robust is {doubly_robust!r}; it is true or false")
     if not isinstance(baseline, str | None):
         raise SettingError(f"--baseline is {baseline!r}; it is the name of a policy, or of an ad")
     if train is not None and train.unit != test.unit:
         raise SettingError(
             f"the rewards of {train.name} and {test.name} are counted in other "
             "units: read both with the same --reward-min, --reward-max and --reward-unit"
-        )
-    if doubly_robust and "user" in test.source.optional:
-        raise SettingError(
-            "--doubly-robust is for visits that are independent: leave it, or --user, out"
         )
 
 
@@ -201,13 +203,3 @@ def _fitted(unfitted: Mapping[str, Policy], train: Log, progress) -> dict[str, P
     encoder = encoding.fit(log)
     encoded = encoder, encoder.transform(log, train.name)
     return {name: policy.fitted_to(log, encoded, progress) for name, policy in unfitted.items()}
-
-
-def _check_covariate(basis: Basis, doubly_robust: bool) -> None:
-    """Raise a SettingError for what a covariate does not go with."""
-    if not basis.same_log or basis.drops:
-        raise SettingError(
-            "--covariate compares rates of one log: leave --train out, or part one log with --split"
-        )
-    if doubly_robust:
-        raise SettingError("--covariate changes rewards: leave --doubly-robust out")

@@ -36,7 +36,6 @@ from scant_ads.evaluation import (
     pairs,
     periods,
     quotients,
-    rewards,
 )
 from scant_ads.evaluation.arms import Always
 from scant_ads.evaluation.basis import Basis
@@ -44,9 +43,7 @@ from scant_ads.evaluation.lists import PLACE
 from scant_ads.evaluation.periods import Course
 from scant_ads.evaluation.quotients import Quotient, likely
 from scant_ads.evaluation.result import Evaluation
-from scant_ads.policies import learning
 from scant_ads.policies.policy import Policy
-from scant_ads.reading import digests
 from scant_ads.reading.tally import ROUNDED, Both, Tally
 from scant_ads.reading.visits import Column
 from scant_ads.unit import MEANS
@@ -502,41 +499,6 @@ class Judge:
         random = generator(self.seed, "advice", "order", "missed")
         missed = intervals.drawn(missed, count, max(float(missed.max()), 1.0), random)
         return lifts.of_rate(terms, False, missed)
-
-    def doubly_robust(self, learnt: Mapping[str, Policy], progress) -> None:
-        """Add the doubly robust estimates of learnt policies; see `rewards.doubly_robust`."""
-        asked = {name: policy for name, policy in learnt.items() if name in self.judged}
-        if not asked or self.least_propensity is None:
-            return
-        test, training = self.basis.test, self.basis.training
-        log = test.visits
-        if self.basis.drops:
-            log = log.take(~training.has(log, digests.of(log), test.name))
-        for row in (row for row in self.rows if row["policy"] in asked):
-            name, policy = row["policy"], asked[row["policy"]]
-            progress(f"{name}: learns rewards for the doubly robust estimate")
-            encoder, action = policy.learnt.encoder, policy.numbered(log)
-            features = encoder.transform(
-                logs.align_features(log, encoder.names, test.name)
-            ).features
-            choice = policy.learnt.fitted.choice(
-                features, policy.epsilon, policy.learnt.eligible(log)
-            )
-            weight = learning.probability(choice, action) / log.propensity
-            largest = self.judged[name].largest
-            random = generator(self.seed, "advice", "doubly robust")
-            terms = rewards.doubly_robust(
-                features, action, log.reward, weight, choice, random.permutation(len(log))
-            )
-            gridded = pairs.gridded(terms, -largest, largest + 1, random)
-            mean = pairs.Mean(float(terms.mean()), gridded, -largest)
-            low, high = mean.interval(self.level)
-            row |= {
-                "dr": mean.estimate,
-                "dr_lower": max(mean.lower(self.level), 0.0),
-                "dr_low": max(low, 0.0),
-                "dr_high": min(high, 1.0),
-            }
 
     def decided(self) -> tuple[list[dict], dict | None]:
         """Which is better of each pair of policies, and which to choose; see `decisions`."""

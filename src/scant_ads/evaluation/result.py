@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
 from scant import files
 from scant.bandits.learners import Logging
 from scant.errors import SettingError, as_arguments
@@ -113,7 +111,7 @@ class Evaluation:
                 f"(seed {self.seed})"
             )
         lines += text.aligned([self.headings(), *self.table()])
-        judged, width = self.judged, max(len(row["policy"]) for row in self.rows)
+        judged = self.judged
         of = self.choice["of"] if self.choice else 1
         answers = f"All {of} answers together" if of > 1 else "The answer"
         more = f" ({self.baseline})" if self.baseline == Logging.kind else ", the baseline"
@@ -142,7 +140,7 @@ class Evaluation:
                 f"not be below minus the share; each answer with {share} confidence",
             ]
             lines += text.aligned(self.guard_table())
-        lines += self._decisions(width)
+        lines += self._decisions()
         if self.notes:
             lines += ["", "Before you use this:", *(f"  - {note}" for note in self.notes)]
         return text.joined(lines)
@@ -280,25 +278,9 @@ class Evaluation:
             return next(text.of_periods(row, self.unit) for row in rows if text.falls(row))
         return "rates drift" if any(map(text.drifts, rows)) else ""
 
-    def _decisions(self, width: int) -> list[str]:
-        """Lines of text on doubly robust estimates, the choice, and each pair of policies."""
+    def _decisions(self) -> list[str]:
+        """Lines of text on the choice, and each pair of policies."""
         lines, number, share = [], self.unit.number, text.percent(self.level)
-        for row in self.rows:
-            if row.get("dr") == row.get("dr", np.nan):
-                ends = (
-                    f"at least {number(row['dr_lower'])}, {number(row['dr_low'])} to "
-                    f"{number(row['dr_high'])}"
-                )
-                lines.append(f"  {row['policy']:<{width}}  {number(row['dr'])}, {ends}")
-        if lines:
-            lines = [
-                "",
-                (
-                    f"Doubly robust {self.unit.words}, by models of rewards fitted to earlier rows "
-                    "of a random order:"
-                ),
-                *lines,
-            ]
         if self.choice:
             lines += ["", self.decision()]
         if len(self.comparisons) > 1 or (self.comparisons and self.choice["of"] > 1):
