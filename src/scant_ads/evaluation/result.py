@@ -200,10 +200,6 @@ class Evaluation:
         """Whose rate a lift is over, in words."""
         return "today's" if self.baseline == Logging.kind else f"that of {self.baseline}"
 
-    def _role(self, row: Mapping) -> str:
-        """What a policy is that is not compared."""
-        return "the baseline" if row["policy"] == self.baseline != Logging.kind else "today's"
-
     def guard_table(self) -> list[tuple[str, ...]]:
         """The guard rails as texts."""
         return [
@@ -343,39 +339,6 @@ class Evaluation:
         """
         return plotting.intervals(self.rows, self.level, self.unit, self.baseline, axes)
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        numbers = [
-            [self.unit.number(row[key]) for key in ("estimate", "low", "high")] for row in self.rows
-        ]
-        cells = [
-            (
-                row["policy"],
-                *values,
-                *self._lift(row),
-                f"{row['verdict']}{because(row)}" if row["verdict"] else self._role(row),
-            )
-            for row, values in zip(self.rows, numbers, strict=True)
-        ]
-        ends = ("from", "to", self.unit.lift_heading, "its interval")
-        head = ("policy", self.unit.heading, *ends, f"better than {self.whose}?")
-        lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
-        lines.append(
-            "<table><thead><tr>"
-            + "".join(f"<th>{escape(cell)}</th>" for cell in head)
-            + "</tr></thead><tbody>"
-        )
-        lines += [
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells
-        ]
-        lines.append(f"</tbody></table><p>Each with {text.percent(self.level)} confidence</p>")
-        if self.notes:
-            lines.append(
-                "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in self.notes) + "</ul>"
-            )
-        return "".join(lines)
-
     def write(self, path) -> None:
         """Write everything as JSON if the name ends in .json; else write the rows as CSV."""
         files.check_outputs([path], self.inputs)
@@ -401,9 +364,7 @@ class Evaluation:
             }
             files.write_text(path, json.dumps(content, indent=1) + "\n")
         else:
-            files.write_text(
-                path, files.harmless(self.to_frame()).to_csv(index=False, lineterminator="\n")
-            )
+            files.write_csv(self.to_frame(), path)
 
 
 def _rates(unit: Unit) -> str:
