@@ -161,49 +161,39 @@ class Judge:
         """Evaluate a policy.
 
         key : what the tally calls it
-        possible : its probabilities that are possible, if they are few; None for any up to 1, of
-            which those in the log tell if they are 0 or 1
-        sample : the cells of the rows that alone tell its CTR, all of weight 1; see `arms.own_rows`
-        ad : that all these rows show
+        possible : the probabilities above 0 that it can give an ad, if they are few; None if any
+            up to 1 is possible, or if the log has to tell whether all are 0 or 1
+        sample : the cells of the rows that show its only ad, all of weight 1, if these rows alone
+            tell its CTR; see `arms.own_rows`
+        ad : that only ad
         """
         cells = self.tally.of(key)
         possible = possible or self._certain(cells[0])
+        largest = float(cells[0].max())
         if sample is not None:
-            largest = float(cells[0].max())
             of_users = self.users and self.users.of_shown(key, largest)
             bounds = self._row(name, key, sample, 1.0, (1.0,), of_users, **learnt_columns)
         else:
+            weights = None  # that are possible, if there is a single one above 0
             if self.least_propensity is None:
-                largest, weights = max(float(cells[0].max()), 1.0), None
+                largest = max(largest, 1.0)
             else:
-                weights = tuple(share / self.least_propensity for share in possible or (1.0,))
-                largest = max(weights)
-            few = (
-                self.basis.constant
-                and possible is not None
-                and weights
-                and len(weights) == 1
-                and not self.users
-            )
+                largest = max(possible or (1.0,)) / self.least_propensity
+                if self.basis.constant and len(possible or ()) == 1 and not self.users:
+                    weights = (largest,)
             of_users = self._rate_by_user(key, largest)
-            bounds = self._row(
-                name, key, cells, largest, weights if few else None, of_users, **learnt_columns
-            )
+            bounds = self._row(name, key, cells, largest, weights, of_users, **learnt_columns)
         row, today = self.rows[-1], self.against
-        # of learnt policies alone
-        doubts = self.basis.doubts - ({LEAK} if "lambda" not in learnt_columns else set())
-        doubts |= (
-            {HINDSIGHT}
-            if key.removeprefix(logs.POLICY) in self.basis.hindsight and key != name
-            else set()
-        )
+        doubts = set(self.basis.doubts)
+        if "lambda" not in learnt_columns:  # of learnt policies alone
+            doubts -= {LEAK}
+        if key.removeprefix(logs.POLICY) in self.basis.hindsight and key != name:
+            doubts |= {HINDSIGHT}
         if self.basis.undecided or doubts or not _usable(row, today):
-            verdict = "" if row is today else "none"
-            row |= {
-                "verdict": verdict,
-                "warnings": " ".join([*row["warnings"].split(), *sorted(doubts)]),
-            }
-            row |= _withheld(row) if doubts & {LISTS, MATTERS} else {}
+            row["verdict"] = "" if row is today else "none"
+            row["warnings"] = " ".join([*row["warnings"].split(), *sorted(doubts)])
+            if doubts & {LISTS, MATTERS}:
+                row |= _withheld(row)
             return
         if sample is not None:
             sample = (int(row["clicks"]), int(row["rows"])) if _is_exact(row) else None
@@ -316,7 +306,9 @@ class Judge:
 
     @property
     def _at_once(self) -> bool:
-        """Whether the log tells both of two rates that are compared."""
+        """Whether the test tells both rates: a policy's, and that of the policy it is compared
+        with.
+        """
         return self.least_propensity is not None and (self.same_log or not self.over_today)
 
     def _base(self) -> Judged:
@@ -371,48 +363,26 @@ class Judge:
         weights = weights if ((reward == 0) | (reward == 1)).all() else None
         terms = intervals.drawn(weight * reward, count, largest, random, weights)
         estimate = evaluation.evaluate_cells(weight, reward, count, terms, self.level)
-        drift = health.UNKNOWN if self.basis.in_no_order else tally.drift(key)
         estimate = self._with_notices(estimate, key, tally, of_users)
+        drift = health.UNKNOWN if self.basis.in_no_order else tally.drift(key)
         row = _row_of(name, estimate, self.level, drift=drift.p, **learnt_columns)
-        above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
         if self.places:
             row |= self.places.columns(key, self.unit)
             random_of_lists = generator(self.seed, "advice", "lists")
             self.notes += self.places.notes(name, key, self.unit, self.level, random_of_lists)
-        bounds = of_users or lifts.of_rate(terms, _is_exact(row))
-        if not estimate.refused:
-            if of_users:
-                row |= {"bound": BY + self.basis.test.clusters[:-1]} | self._ends(of_users)
-            elif self.least_propensity is None and key:
-                bounds = self._without_range(terms, weight * (1 - reward), count)
-                row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(
-                    bounds
-                )
-            elif not _is_exact(row):
-                both = Both(
-                    weight,
-                    np.ones(len(weight)),
-                    reward,
-                    count,
-                    int(count.sum()),
-                    rounded,
-                    fixed=True,
-                )
-                both = both._replace(excess="mean-weight" not in row["warnings"])
-                bounds = lifts.of_rows(quotients.rate, both, (largest, 1.0), random)
-                row |= self._ends(bounds)
-            above = (
-                bounds.estimate
-                if isinstance(bounds, Quotient) and np.isfinite(bounds.high)
-                else above
-            )
-            row["estimate"] = (
-                min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
-            )
+        rows = int(count.sum())
+        above = tally.mean(key) if rounded else float(count @ (weight * reward)) / rows
+        if estimate.refused:
+            bounds = of_users or lifts.of_rate(terms, _is_exact(row))
+            row |= _withheld(row)
+        else:
+            both = Both(weight, np.ones(len(weight)), reward, count, rows, rounded, fixed=True)
+            bounds = self._bounds(row, key, both, largest, terms, of_users, random)
+            if isinstance(bounds, Quotient) and np.isfinite(bounds.high):
+                above = bounds.estimate
+            row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else np.nan
             if estimate.diagnostics.matched_clicks and not self.places:
                 row |= self._approximate(key, weight, reward, count)
-        else:
-            row |= _withheld(row)
         if self.basis.in_no_order:
             row["warnings"] = " ".join([*row["warnings"].split(), health.SORTED])
         if self.basis.wrong is None and not self.basis.undecided:
@@ -420,12 +390,8 @@ class Judge:
         # what ads earn that the log lacks is not known
         if row["mean_weight"] < 1 and "mean-weight" in row["warnings"]:
             row |= _withheld(row) | {end: row[end] for end in ("lower", "low", "snips")}
-        if not estimate.refused and above > 1:
-            self.notes.append(
-                f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the "
-                "largest possible: "
-                f"shown as {'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
-            )
+        if not estimate.refused:
+            self._note_rate(name, above, drift)
         if row["low"] > row["high"]:
             self.notes.append(
                 f"{name}: its bounds leave no {self.unit.mean} that is possible: "
@@ -433,13 +399,49 @@ class Judge:
             )
             row |= dict.fromkeys(("estimate", "lower", "low", "high"), np.nan)
             row["refused"] = "impossible"
-        if drift.significant and not estimate.refused:
+        self.rows.append(row)
+        return bounds
+
+    def _bounds(
+        self, row: dict, key: str, both: Both, largest: float, terms, of_users, random
+    ) -> lifts.Bounds | Quotient:
+        """The bounds of a policy's CTR, whose ends are put into its row, if they are not there
+        yet.
+
+        both : its weights, and the weights 1 of today's policy
+        terms : w r, in the random order in which they are bet on
+        """
+        if of_users:
+            bounds, row["bound"] = of_users, BY + self.basis.test.clusters[:-1]
+        elif self.least_propensity is None and key:
+            bounds = self._without_range(terms, both.first * (1 - both.reward), both.count)
+            row |= {"bound": "betting, no range", "declared_weight": np.inf}
+        elif _is_exact(row):
+            return lifts.of_rate(terms, True)
+        else:
+            both = both._replace(excess="mean-weight" not in row["warnings"])
+            bounds = lifts.of_rows(quotients.rate, both, (largest, 1.0), random)
+        one_sided = (1 + self.level) / 2
+        row |= {
+            "lower": bounds.lower(self.level),
+            "low": bounds.lower(one_sided),
+            "high": min(bounds.upper(one_sided), 1.0),
+        }
+        return bounds
+
+    def _note_rate(self, name: str, above: float, drift: health.Drift) -> None:
+        """Note a CTR by importance weighting, `above`, that is above 1, and one that drifts."""
+        if above > 1:
+            self.notes.append(
+                f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the "
+                "largest possible: "
+                f"shown as {'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
+            )
+        if drift.significant:
             self.notes.append(
                 f"{name}: its rate drifts, {drift.words(self.unit)}: "
                 f"the {self.unit.mean} is the average over the log's period"
             )
-        self.rows.append(row)
-        return bounds
 
     def _check_largest(self, weight: np.ndarray, largest: float, rounded: bool) -> None:
         """Raise a SettingError for a weight above the largest that is possible, by more than
@@ -455,8 +457,8 @@ class Judge:
     def _with_notices(
         self, estimate: evaluation.Evaluation, key: str, tally: Tally, of_users
     ) -> evaluation.Evaluation:
-        """An estimate without a warning of a mean weight that may be 1; refused if `uniform` lacks
-        ads.
+        """An estimate without the warning of its mean weight, if that may be 1. Showing all ads
+        alike is refused if the log lacks some of them.
         """
         if self.places:
             return self.places.diagnosed(key, estimate)
@@ -472,15 +474,6 @@ class Judge:
             )
             estimate = replace(estimate, refused=evaluation.Notice("unseen-ads", reason))
         return replace(estimate, warnings=() if estimate.refused else tuple(notices.values()))
-
-    def _ends(self, bounds: lifts.Bounds | Quotient) -> dict[str, float]:
-        """The columns lower (one-sided), low and high (two-sided) of a row."""
-        one_sided = (1 + self.level) / 2
-        return {
-            "lower": bounds.lower(self.level),
-            "low": bounds.lower(one_sided),
-            "high": min(bounds.upper(one_sided), 1.0),
-        }
 
     def _approximate(self, key: str, weight, reward, count) -> dict[str, float]:
         """The columns approx_low and approx_high of a row: the self-normalised mean of independent
@@ -501,7 +494,7 @@ class Judge:
         return lifts.of_rate(terms, False, missed)
 
     def decided(self) -> tuple[list[dict], dict | None]:
-        """Which is better of each pair of policies, and which to choose; see `decisions`."""
+        """Which is better of each pair of policies, and which to choose; see `pairs`."""
         compared = dict(self.judged)
         estimates = {row["policy"]: row["estimate"] for row in self.rows}
         if self.same_log and compared and self.over_today:

@@ -128,8 +128,10 @@ def of_rate(terms: intervals.Terms, exact: bool, missed: intervals.Terms | None 
 
 
 def without_range(rate: Quotient, missed: Quotient) -> Bounds:
-    """The bounds of a rate of which the lower one is known, and that of what it lacks, the mean of
-    w (1 - r).
+    """The bounds of a rate whose weights have no largest value: its own lower one, and 1 less the
+    lower one of what it lacks.
+
+    missed : the mean of w (1 - r)
     """
     return Bounds(
         rate.lower,
