@@ -37,7 +37,7 @@ def blocks(made: Visits) -> np.ndarray:
 
 
 def looked_at(made: Visits, batches: int = 1) -> Showings:
-    found = Showings(Groups.of([made]))
+    found = Showings(Groups.of(made))
     for rows in np.array_split(np.arange(len(made)), batches):
         found.add(made.take(rows), blocks(made)[rows])
     return found
@@ -147,7 +147,7 @@ def test_propensities_may_be_rounded_downwards_in_a_log_so_large_that_it_tells()
 def test_a_feature_with_numbers_parts_the_rows_about_the_median(values):
     features, zeros = np.array(values, np.float32)[:, None], np.zeros(len(values))
     made = Visits(features, zeros.astype(np.int32), zeros, zeros + 1, ("a",), ("x",))
-    middles = Groups.of([made]).middles
+    middles = Groups.of(made).middles
     present = [value for value in values if value == value]
     if len({*present}) < 2:
         assert middles == {}
@@ -212,7 +212,7 @@ def test_sums_do_not_depend_on_batches_or_parts(kept, times, monkeypatch):
     made = timed(made) if times else made
     whole, parted = looked_at(made), looked_at(made, 7)
     assert content(whole) == content(parted)
-    merged, groups = Showings(), Groups.of([made])
+    merged, groups = Showings(), Groups.of(made)
     for rows in np.array_split(np.arange(3000), 4):
         part = Showings(groups, order=order.Order(int(rows[0])))
         part.add(made.take(rows), blocks(made)[rows])

@@ -94,7 +94,7 @@ def _numbers(visits: Visits, column: str, where: str) -> np.ndarray:
     """The values of a numeric feature, float64 (rows)."""
     if column not in visits.names:
         raise unknown("column for --covariate", column, visits.names)
-    values = visits.features[:, visits.names.index(column)].astype(float)
+    values = visits.feature(column).astype(float)
     if column in visits.categories or not np.isfinite(values).all():
         what = "it is text" if column in visits.categories else "it lacks numbers"
         raise DataError(

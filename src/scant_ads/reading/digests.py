@@ -52,8 +52,7 @@ def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) ->
     if log.eligible is not None:
         _add_eligible(digests, log)
     for name, labels in log.categories.items():
-        codes = log.features[:, log.names.index(name)].astype(np.int64)
-        _add_texts(digests, f"feature:{name}", labels, codes)
+        _add_texts(digests, f"feature:{name}", labels, log.codes(name))
     _add_texts(digests, "action", log.actions, log.action)
     return digests
 

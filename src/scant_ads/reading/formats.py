@@ -258,16 +258,15 @@ def read_log(path, whole: bool = False) -> Log:
     visits = reading.required()
     if lacking := visits.missing:
         name = next(iter(lacking))
-        row = int(np.argmax(np.isnan(visits.features[:, visits.names.index(name)])))
+        row = int(np.argmax(np.isnan(visits.feature(name))))
         logs.refuse_row(
             path, row, f"{name} is missing", reading.lines, "Fill it in, or leave the row out"
         )
     if visits.categories:
         name, texts = next(iter(visits.categories.items()))
         numeric = np.array([arrays.as_number(text) is not None for text in texts])
-        codes = visits.features[:, visits.names.index(name)].astype(np.int64)
-        row = int(np.argmin(numeric[codes]))
-        text = texts[codes[row]]
+        row = int(np.argmin(numeric[visits.codes(name)]))
+        text = texts[visits.codes(name)[row]]
         reason = f"{name} {short(text)} is not a number" if text else f"{name} is missing"
         logs.refuse_row(
             path, row, reason, reading.lines, "One-hot encode a column of text, or drop it"

@@ -297,10 +297,8 @@ class Log:
     @cached_property
     def groups(self) -> Groups:
         """The groups of rows in which showings are looked at, by its first rows."""
-        return Groups.of(
-            self._head,
-            {problem.column for problem in self._of_features if problem.kind == leaks.LEAK},
-        )
+        leaking = {problem.column for problem in self._of_features if problem.kind == leaks.LEAK}
+        return Groups() if self._head is None else Groups.of(self._head, leaking)
 
     @property
     def _of_rewards(self) -> list[Problem]:
@@ -329,6 +327,8 @@ class Log:
         rows.
         """
         reported = {problem.column for problem in self.source.problems}
+        if self._head is None:
+            return []
         return [
             *leaks.problems(self._head, self.unit.nothing),
             *shapes.problems(self._head, reported),
@@ -337,15 +337,15 @@ class Log:
         ]
 
     @cached_property
-    def _head(self) -> list[Visits]:
-        """Its first rows; none if one of them has an error."""
+    def _head(self) -> Visits | None:
+        """Its first rows; those before a batch with an error, and None if there are none."""
         head, rows = [], 0
         for batch in self.batches(layout.HEAD):
             if batch.visits is None or rows >= layout.HEAD:
                 break
             head.append(batch.visits.take(slice(0, layout.HEAD - rows)))
             rows += len(head[-1])
-        return head
+        return _joined(head) if rows else None
 
     def _entries(self, role: str) -> Iterator[np.ndarray]:
         """The column timestamp, or hashes of user or id, of the rows, in batches."""

@@ -502,8 +502,7 @@ class Features:
         missing = np.count_nonzero(np.isnan(log.features), axis=0)
         other = Features()
         for name, texts in log.categories.items():
-            code = log.features[:, log.names.index(name)].astype(np.int64)
-            counts = np.bincount(code, minlength=len(texts)).tolist()
+            counts = np.bincount(log.codes(name), minlength=len(texts)).tolist()
             other.texts[name] = {
                 text: count for text, count in zip(texts, counts, strict=True) if count
             }

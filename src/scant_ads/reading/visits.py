@@ -84,6 +84,14 @@ class Visits(Log):
         """
         return self.list if self.user is None else self.user
 
+    def feature(self, name: str) -> np.ndarray:
+        """The numbers of a feature, or the codes of its texts, float32 (rows)."""
+        return self.features[:, self.names.index(name)]
+
+    def codes(self, name: str) -> np.ndarray:
+        """The codes of the texts of a feature, int64 (rows)."""
+        return self.feature(name).astype(np.int64)
+
     @property
     def missing(self) -> dict[str, int]:
         """How many numbers each feature lacks; features that lack none are left out."""
