@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from scant_ads.reading.visits import Visits
 KINDS = {
     int: "a whole number",
     int | None: "a whole number, or None",
-    int | float: "a number",
+    float: "a number",
     str: "a text",
     bool: "true or false",
 }
@@ -207,12 +207,12 @@ class Policy:
         """Raise a SettingError for a setting that is a text, say, where a number is needed."""
         if isinstance(self.lambdas, str) or not isinstance(self.lambdas, Iterable):
             raise SettingError(f"lambdas are {self.lambdas!r}; they are a list of numbers")
-        for name, kind in saving.SETTINGS.items():
-            value = getattr(self, name)
+        for setting in [part for part in fields(self) if part.type in KINDS]:
+            value, kind = getattr(self, setting.name), setting.type
             value = value.item() if isinstance(value, np.generic) else value
             is_flag = isinstance(value, bool) and kind is not bool
-            if name not in ("kind", "lambdas") and (is_flag or not isinstance(value, kind)):
-                raise SettingError(f"{name} is {value!r}; it is {KINDS[kind]}")
+            if is_flag or not isinstance(value, int | float if kind is float else kind):
+                raise SettingError(f"{setting.name} is {value!r}; it is {KINDS[kind]}")
         if self.threshold not in THRESHOLDS:
             raise unknown("threshold", self.threshold, THRESHOLDS)
 
