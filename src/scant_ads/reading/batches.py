@@ -39,6 +39,7 @@ def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> I
     if not table.num_rows:
         raise DataError(path, "it has no rows")
     # what others keep in the metadata, such as pandas, need not be so
+    table = table.rename_columns([name.removeprefix(KEY) for name in table.column_names])
     table = table.select(_chosen(path, table.column_names, names, keep)).replace_schema_metadata()
     for start in range(0, table.num_rows, rows):
         yield table.slice(start, rows)

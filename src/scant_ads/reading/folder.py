@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from scant import files
 from scant.data import logs
 from scant.errors import DataError
-from scant_ads.reading import arrays, eligibility, formats, layout, nested
+from scant_ads.reading import arrays, formats, layout, nested
 from scant_ads.reading.amounts import NO_UNITS, Units
 from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, Problem, Reading, is_feature
 
@@ -56,13 +56,11 @@ class Folder:
         self.renamed = dict(columns or {})
         self.ignore = ignore
         self.categorical = categorical
-        self.units, self.parts, self.inside, self.lists = units, None, {}, ""
+        self.units, self.parts, self.inside = units, None, {}
         self.files, self.left_out = files.parts(folder)
         self.counts, self.types, kinds, of_first = [], {}, {}, None
         for path in self.files:
             schema = self._schema(path)
-            if path == self.files[0] and ELIGIBLE not in self.renamed:
-                self._find_lists(path, schema.names)
             renaming = formats.Renaming(path, self.renamed, frozenset(ignore))
             names, self.inside = renaming.names(schema.names), renaming.inside
             variables = _variables(names)
@@ -74,7 +72,7 @@ class Folder:
                 if name:
                     self.types[name] = _common(self.types.get(name, field.type), field.type)
                     self._check_kind(path, name, field.type, kinds)
-        self.form, self.rows = f"{len(self.files):,} parquet files{self.lists}", sum(self.counts)
+        self.form, self.rows = f"{len(self.files):,} parquet files", sum(self.counts)
         if self.rows < 2:
             raise DataError(folder, "the log has fewer than two rows, of which nothing can be said")
 
@@ -102,29 +100,6 @@ class Folder:
             reason = f"column {name!r} has {kind}, and {first} in {first_path}"
             advice = f"Write the same in all parts, or leave it out with --ignore {quote(name)}"
             raise DataError(path, reason, advice=advice)
-
-    def _find_lists(self, path: Path, all_names: list[str]) -> None:
-        """Take a column of the first file as that of eligible ads, if it looks like one; see
-        `eligibility.usual`.
-        """
-
-        def head(name_or_role: str):
-            """The first rows of a column; None if the file lacks it."""
-            name = self.renamed.get(name_or_role, name_or_role)
-            if name not in all_names:
-                return None
-            with pq.ParquetFile(path) as file:
-                batch = next(
-                    file.iter_batches(layout.HEAD, columns=[name]), file.schema_arrow.empty_table()
-                )
-            return nested.unstructured(pa.table(batch), ignore=(), kept=[name]).table.column(name)
-
-        with files.foreign(path):
-            names = [
-                name for name in all_names if name not in (*self.ignore, *self.renamed.values())
-            ]
-            if column := eligibility.usual(names, head):
-                self.renamed[ELIGIBLE], self.lists = column, eligibility.SAID.format(column)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -259,12 +234,8 @@ class Folder:
             for name, kind in self.types.items()
             if is_feature(name) and arrays.kind_of(kind) == "text"
         ]
-        if not texts:
-            return plan.decide(pa.table({}), self.categorical)
-        # a list in an object is told to be of eligible ads by the ads shown, if no column of its
-        # own has the lists
-        roles = [role for role in ("action", KEY + ELIGIBLE) if role in self.types]
-        return plan.decide(self._first_rows([*texts, *roles]), self.categorical)
+        head = self._first_rows(texts) if texts else pa.table({})
+        return plan.decide(head, self.categorical)
 
     def _first_rows(self, names: list[str]):
         """Some columns of the first rows, an Arrow table."""

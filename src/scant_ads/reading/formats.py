@@ -18,7 +18,7 @@ from scant import files
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError, short, unknown
-from scant_ads.reading import arrays, eligibility, layout, nested, wabbit, wide
+from scant_ads.reading import arrays, layout, nested, wabbit, wide
 from scant_ads.reading.amounts import NO_UNITS, Units
 from scant_ads.reading.names import ALIASES
 from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, ROLES, Problem, Reading, Visits
@@ -72,9 +72,8 @@ def read(
     policy:NAME : the probability that one of the user's own policies gives to the ad shown
     id, user : optional, and only where `columns` says which they are; the visit, and who it was.
         Numbers or text
-    eligible : optional, where `columns` says which it is, or the column has a usual name
-        (`eligibility.NAMES`) and lists; the ads that could be shown, a list, or a text such as
-        `a|b`. The ad shown has to be among them
+    eligible : optional; the ads that could be shown, a list, or a text such as `a|b`. The ad shown
+        has to be among them
     any other : a feature: numbers, true or false, times (as days since 1970) or text. Empty cells,
         and those of `MISSING` in a column of numbers, are missing. Of a column of JSON objects, or
         of structs, each key becomes a feature of its own, `COLUMN.KEY` (`nested`)
@@ -153,17 +152,11 @@ def _read(
         plan = parts = None
         if study:
             table = table if lines is not None else renaming.applied(table)
-            passed = (logs.POLICY, KEY)
-            names = [name for name in table.column_names if not name.startswith(passed)]
-            table = table.select(names)
+            names = [name for name in table.column_names if not name.startswith(logs.POLICY)]
+            table = table.select(names).rename_columns([name.removeprefix(KEY) for name in names])
         elif lines is None:
             parts = nested.unstructured(table, renaming.ignore, renaming.columns.values())
-            form += renaming.find_lists(parts.table)
             table = renaming.applied(parts.table)
-        elif said := renaming.find_lists(table):
-            form, column = form + said, renaming.columns[ELIGIBLE]
-            names = [KEY + ELIGIBLE if name == column else name for name in table.column_names]
-            table = table.rename_columns(names)
         if not study:
             plan = nested.Plan(path, renaming.ignore, renaming.inside, parts)
             plan.decide(table, categorical)
@@ -335,8 +328,10 @@ class Renaming:
     def names(self, header) -> list[str]:
         """The names of the columns by their roles, "" for a column that is left out."""
         self.header = tuple(header)
-        roles = {}
-        for role, column in self.columns.items():
+        roles, columns = {}, self.columns
+        if ELIGIBLE in header and ELIGIBLE not in (*columns, *columns.values(), *self.ignore):
+            columns = {**columns, ELIGIBLE: ELIGIBLE}
+        for role, column in columns.items():
             if column not in header and role in KEYS and nested.holder(column, header):
                 self.inside[column] = KEY + role
                 continue
@@ -365,31 +360,6 @@ class Renaming:
                 self.path, f"two columns are called {twice[0]!r}", self.line, "Rename one of them"
             )
         return names
-
-    def find_lists(self, table) -> str:
-        """Take a column as that of eligible ads, if one has a usual name and lists; what to say of
-        it, or "".
-        """
-        if ELIGIBLE in self.columns:
-            return ""
-        names = [
-            name
-            for name in table.column_names
-            if name not in (*self.ignore, *self.columns.values())
-        ]
-        places = (
-            {"action": self.columns.get("action", "action")}
-            if "action" not in table.column_names
-            else {}
-        )
-
-        def column_of(name: str):
-            place = places.get(name, name)
-            return table.column(place) if place in table.column_names else None
-
-        column = eligibility.usual(names, column_of)
-        self.columns |= {ELIGIBLE: column} if column else {}
-        return eligibility.SAID.format(column) if column else ""
 
     def applied(self, table):
         """An Arrow table with its columns named by their roles."""

@@ -18,7 +18,7 @@ from pyarrow import compute, types
 
 from scant.data import logs
 from scant.errors import DataError, SettingError, short, unknown
-from scant_ads.reading import arrays, eligibility, layout
+from scant_ads.reading import arrays, layout
 from scant_ads.reading.literals import literal
 from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, is_feature
 
@@ -66,8 +66,7 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
     """An Arrow table with a column for each value of its struct columns.
 
     ignore : columns, structs or their values to leave out; other columns that are called so stay
-    kept : values to keep though they are lists; those with a usual name of lists of eligible ads
-        are, too
+    kept : values to keep though they are lists
     """
     if not any(types.is_struct(kind) for kind in table.schema.types):
         return Parts(table)
@@ -75,11 +74,10 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
 
     def take(name: str, column, inside: bool) -> None:
         """Take a column, or a value of a struct (`inside`): structs apart, lists not at all, unless
-        they are of ads.
+        they are to be kept.
         """
         nested = types.is_struct(column.type)
-        of_ads = eligibility.is_list(column.type) and (name in kept or eligibility.is_usual(name))
-        listed = inside and types.is_nested(column.type) and not nested and not of_ads
+        listed = inside and types.is_nested(column.type) and not nested and name not in kept
         if nested or listed or (inside and name in ignore):
             parts.names.append(name)
         if name in ignore and (nested or inside):
@@ -355,8 +353,6 @@ class Plan:
     keys : by column
     unseen : columns of text without a value in the first rows
     problems : what there is to know of them
-    has_lists : whether a column of its own has the lists of eligible ads
-    actions : the ads of the first rows
     """
 
     where: object
@@ -366,8 +362,6 @@ class Plan:
     keys: dict[str, Keys] = field(default_factory=dict)
     unseen: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    has_lists: bool = False
-    actions: list[str] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
@@ -401,11 +395,6 @@ class Plan:
         categorical : columns to take as they are
         """
         self.problems += of_lists(self.parts.lists if self.parts else ())
-        self.has_lists = KEY + ELIGIBLE in table.column_names
-        if "action" in table.column_names:
-            self.actions = eligibility.texts_of(
-                table.column("action").slice(0, eligibility.HEAD).to_pylist()
-            )
         for name, count in self.counts.items():
             _check_number(name, count, self.where)
         for name, column in zip(table.column_names, table.columns, strict=True):
@@ -432,10 +421,6 @@ class Plan:
             return
         keys = Keys(name, f"{name}.", self.ignore, eligible=self.listing)
         read = [keys.read(text) for text in texts.to_pylist()]
-        usual = "" if self.listing or self.has_lists else self._usual(codes, read)
-        if usual:
-            self.roles, keys.eligible = {**self.roles, usual: KEY + ELIGIBLE}, usual
-            read = [keys.read(text) for text in texts.to_pylist()]
         objects = [thing if type(thing) is dict else None for thing in read]
         good = np.array([thing != NONE for thing in read])
         if count[good].sum() < layout.MOSTLY * count.sum():
@@ -448,26 +433,6 @@ class Plan:
             return
         self.keys[name] = keys.decide(objects, self.where)
         self.problems += of_lists(keys.lists)
-
-    def _usual(self, codes: np.ndarray, read: list) -> str:
-        """The value of objects that looks like the lists of eligible ads, see `eligibility.usual`;
-        "" if none does.
-
-        codes : by row, the index of its object in `read`, int (rows); -1 for none
-        """
-        objects = [{} if type(thing) is str else thing for thing in (*read, {})]
-        names = dict.fromkeys(
-            name for thing in objects for name in filter(eligibility.is_usual, thing)
-        )
-        first = [objects[code] for code in codes[: len(self.actions)]]
-        return next(
-            (
-                name
-                for name in names
-                if eligibility.fits([thing.get(name) for thing in first], self.actions)
-            ),
-            "",
-        )
 
     def apply(self, table) -> tuple[object, list[Problem]]:
         """An Arrow table with its columns of JSON objects taken apart, and what is wrong with some
