@@ -334,7 +334,7 @@ WRONG = [  # the column and its values, the kind of the problem, its reason and 
     ("propensity", "25 %", "percent", "are written with a percent sign", "s percent", 0),
     ("propensity", np.log(0.25), "percent", "natural logarithms", "--propensities log", 200),
     ("reward", 5, "reward-range", "reward 5.0 is not in [0, 1]", "--reward-max", 200),
-    ("reward", -1, "reward-range", "reward -1.0 is not in [0, 1]", "--rewards costs", 200),
+    ("reward", -1, "reward-range", "reward -1.0 is not in [0, 1]", "--less if less", 200),
     ("reward", "bought", "reward-text", "'bought' is not a number", "Write 1 for a click", 200),
     ("visit", [*range(200)], "id", "another value in every row: it looks", "--ignore visit", 0),
     ("visitor", TEXT, "user", "has 100 different values in 200", "--user visitor", 0),

@@ -380,14 +380,17 @@ def test_text_of_too_many_features_or_of_several_decisions_is_refused(tmp_path):
 
 
 # --- costs
-def test_costs_from_0_to_1_are_refused_unless_they_are_said_to_be_losses(tmp_path):
+def test_costs_from_0_to_1_are_rewards_below_0(tmp_path):
     visits, path = frame(), tmp_path / "log.vw"
     path.write_text(text(visits.assign(reward=visits["reward"] - 1)))  # costs are 1 - reward
     (problem,) = problems(sa.Log.read(path)).values()
-    assert "is not in [-1, 0]" in problem["reason"] and problem["severity"] == "error"
-    assert "--rewards losses takes 1 - cost as the reward" in problem["mend"]
-    log = sa.Log.read(path, rewards="losses")
-    assert log.form == "Vowpal Wabbit's text, reward = 1 - cost" and log.check().ok
+    assert (
+        "is not in [0, 1]; they are from -1 to 0" in problem["reason"]
+        and problem["severity"] == "error"
+    )
+    assert "--reward-min -1 --reward-max 0, and with --less if" in problem["mend"]
+    log = sa.Log.read(path, reward_min=-1, reward_max=0)
+    assert log.form == "Vowpal Wabbit's text, reward = -cost" and log.check().ok
     assert log.visits.reward.tolist() == visits["reward"].tolist()
 
 
@@ -398,14 +401,10 @@ def test_costs_in_a_column():
         return sa.Log.from_frame(visits.assign(reward=column), **options).visits.reward.tolist()
 
     costs, expected = -visits["reward"], visits["reward"].tolist()
-    assert read(costs, rewards="costs") == read(1 + costs, rewards="losses") == expected
-    assert read(4 * costs, rewards="costs", reward_max=4) == expected
-    with pytest.raises(DataError, match="read them with rewards='costs'"):
+    assert read(costs, less=True, reward_min=-1, reward_max=0) == expected
+    assert read(1 + costs, less=True) == expected
+    with pytest.raises(DataError, match=r"reward_min=-1 .*, and with `less=True`"):
         read(costs)
-    with pytest.raises(DataError, match=r"cost -(0.5|1.0) is not in \[0, 1\]"):
-        read(costs, rewards="losses")
-    with pytest.raises(SettingError, match="rewards 'cost': did you mean 'costs'"):
-        read(costs, rewards="cost")
 
 
 # --- propensities

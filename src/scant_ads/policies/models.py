@@ -4,7 +4,6 @@ after it.
 
 import inspect
 import re
-from collections.abc import Iterable
 
 from scant.bandits import learners
 from scant.declare.declarations import own_class
@@ -40,25 +39,6 @@ def made(text: str):
         ) from error
     learners.of_model(model)
     return model
-
-
-def names_of(texts: Iterable[str]) -> dict[str, str]:
-    """What tables call some models: their classes, with as much more as tells each from the
-    others.
-    """
-    forms = {
-        text: (text.partition("=")[0].partition(":")[2], text.partition(":")[2], text)
-        for text in texts
-    }
-    by_form = [*zip(*forms.values(), strict=True)]
-    return {
-        text: next(
-            form
-            for form, others in zip(forms[text], by_form, strict=True)
-            if others.count(form) == 1
-        )
-        for text in forms
-    }
 
 
 def _settings(named: str, written: str) -> dict:

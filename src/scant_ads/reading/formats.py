@@ -191,13 +191,9 @@ def _of_wabbit(
             renaming.columns = {"id": wabbit.ID, **renaming.columns}
         renaming.ignore |= {wabbit.ID}
     of_lists = "above" if KEY + "list" in content.table.column_names else None
-    units = replace(
-        units,
-        rewards=units.rewards or "costs",
-        propensity_of=units.propensity_of or of_lists,
-    )
+    units = replace(units, propensity_of=units.propensity_of or of_lists)
     form = [kind] + ([f"packed with {stream.packing}"] if stream.packing else [])
-    form += ["reward = 1 - cost" if units.rewards == "losses" else "reward = -cost"]
+    form += ["reward = -cost"]
     names = [name.removeprefix(KEY) for name in content.table.column_names]
     if ELIGIBLE in renaming.ignore:
         renaming.ignore |= {KEY + ELIGIBLE}

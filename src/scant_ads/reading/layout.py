@@ -228,12 +228,11 @@ class Columns:
                 self.table["reward"] = pa.chunked_array(
                     [pa.array(np.array(values)[codes], from_pandas=True)]
                 )
-        click = "-1" if self.units.rewards else "1"
         mend = (
-            f"Write {click} for a click, and 0 for none; or amounts of one currency, such as "
-            "€1,234.50, whose marks of "
+            "Write 1 for a click, and 0 for none; or amounts of one currency, such as €1,234.50, "
+            "whose marks of thousands and decimals are clear"
         )
-        values = self.numbers("reward", f"{mend}thousands and decimals are clear")
+        values = self.numbers("reward", mend)
         shares = self.units.shares(values)
         bad = (shares < 0) | (shares > 1)
         if bad.any():

@@ -304,12 +304,7 @@ class Log:
     def _of_rewards(self) -> list[Problem]:
         """The question whether less is better, if that is open, and rewards are called so."""
         units = self.units
-        if (
-            units.less is not None
-            or units.rewards
-            or units.reward_max <= 0
-            or not is_called_a_cost(self.reward)
-        ):
+        if units.less is not None or units.reward_max <= 0 or not is_called_a_cost(self.reward):
             return []
         reason = f"rewards are column {self.reward!r}, of which less may be better"
         return [

@@ -58,7 +58,7 @@ IDENTITY = ("_tag", "id", "i.id", "name")  # of an ad, the best first
 class Content:
     """What is in a file.
 
-    table : Arrow; its column `reward` has costs
+    table : Arrow
     lines : of the rows, int (rows)
     problems : of lines and of keys
     keys : of the context
@@ -207,7 +207,7 @@ def _content(table, keys: Keys) -> Content:
     key = next((by for by, values in shown.items() if not values.null_count), "")
     columns = {
         "action": shown[key] if key else event["_labelIndex"].cast(pa.string()),
-        "reward": numbers[0].cast(pa.float64()),
+        "reward": compute.subtract(0.0, numbers[0].cast(pa.float64())),
         "propensity": numbers[1].cast(pa.float64()),
     }
     for name, key_of_event in (("timestamp", "Timestamp"), (ID, ID)):
@@ -299,7 +299,7 @@ class _Rows:
     keys: Keys
     lines: list[int] = field(default_factory=list)
     identities: list[dict] = field(default_factory=list)  # what each ad may be known by
-    costs: list[float] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
     probabilities: list[float] = field(default_factory=list)
     objects: list[dict] = field(default_factory=list)
     times: list[str | None] = field(default_factory=list)
@@ -322,7 +322,7 @@ class _Rows:
         cost, probability = _number(cost, "cost"), _number(probability, "probability")
         self.lines.append(line)
         self.identities.append(identity)
-        self.costs.append(cost)
+        self.rewards.append(0.0 - cost)  # without a negative zero
         self.probabilities.append(probability)
         self.objects.append(features)
         self.times.append(time)
@@ -452,7 +452,7 @@ class _Rows:
         )
         columns = {
             "action": pa.array([identity[key] for identity in self.identities], pa.string()),
-            "reward": pa.array(self.costs, pa.float64()),
+            "reward": pa.array(self.rewards, pa.float64()),
             "propensity": pa.array(self.probabilities, pa.float64()),
         }
         lists = [[ad.get(key) for ad in ads] for ads in self.offered] if self.other and key else []
