@@ -123,11 +123,6 @@ class Folder:
         return tuple(role for role, prefix in has.items() if prefix + role in names)
 
     @property
-    def flattened(self) -> Mapping[str, int]:
-        """By column of objects, how many columns it is taken apart into."""
-        return self._plan.counts
-
-    @property
     def fraction(self) -> str:
         """What the only propensity is taken for; see `Reading.fraction`."""
         return next(self.batches(1))[0].fraction if self.alike else ""

@@ -198,7 +198,7 @@ def _of_wabbit(
     if ELIGIBLE in renaming.ignore:
         renaming.ignore |= {KEY + ELIGIBLE}
     columns = (*names, *content.keys.lists, *content.keys.met)
-    reading = layout.Columns(
+    return layout.Columns(
         path,
         ", ".join(form),
         renaming.applied(content.table),
@@ -208,8 +208,6 @@ def _of_wabbit(
         categorical=frozenset(categorical),
         units=units,
     ).reading()
-    column = content.keys.column
-    return replace(reading, flattened={column: len(content.keys.kinds)}) if column else reading
 
 
 def first_bytes(path) -> bytes:

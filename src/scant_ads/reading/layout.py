@@ -70,7 +70,6 @@ class Columns:
         self.path, self.form, self.columns, self.lines = path, form, columns, lines
         self.kinds, self.units = {} if kinds is None else kinds, units
         self.problems, self.categorical, self.rows = list(problems), categorical, table.num_rows
-        self.flattened = plan.counts if plan else {}
         self.listing = (plan and plan.listing) or listing
         if plan:
             with files.foreign(path, "readable log"):
@@ -101,7 +100,6 @@ class Columns:
             tuple(problems),
             visits,
             self.lines,
-            self.flattened,
             self.fraction,
         )
 
@@ -187,7 +185,7 @@ class Columns:
         problem.
         """
         column = arrays.plain(self.table.pop(name))
-        values, texts = arrays.numeric(column)
+        values = arrays.numeric(column)
         if values is None:
             self.add(
                 f"{name}-type", f"column {name!r} has type {column.type}; numbers are needed", mend
@@ -196,7 +194,7 @@ class Columns:
         lacking = np.isnan(values)
         if lacking.any():
             row = int(np.argmax(lacking))
-            text = None if texts is None else column[row].as_py()
+            text = column[row].as_py() if arrays.is_text(column.type) else None
             if text is None or text in arrays.MISSING:
                 self.add(
                     f"{name}-missing",
@@ -653,7 +651,7 @@ class Columns:
                 .astype("datetime64[us]")
             )
         else:
-            values, _ = arrays.numeric(column)
+            values = arrays.numeric(column)
             return self.epoch(np.full(self.rows, np.nan) if values is None else values, mend)
         if (bad := np.isnat(times)).any():
             text = column[int(np.argmax(bad))].as_py()
@@ -732,7 +730,7 @@ class Columns:
             return self.text_feature(name, column)
         if types.is_timestamp(column.type) or types.is_date(column.type):
             return arrays.days(column), None
-        values, _ = arrays.numeric(column)
+        values = arrays.numeric(column)
         if values is None:
             reason = f"column {name!r} has type {column.type}; a log has numbers, text and times"
             mend = f"Leave it out with --ignore {quote(name)}"

@@ -53,13 +53,11 @@ class Parts:
     table : the table without them
     names : of all structs, and of what is left out of them
     lists : what is left out because it holds lists
-    counts : by struct column, how many columns it became
     """
 
     table: object
     names: list[str] = field(default_factory=list)
     lists: list[str] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
 
 
 def unstructured(table, ignore=(), kept=()) -> Parts:
@@ -92,10 +90,7 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
             names.append(name)
 
     for name, column in zip(table.column_names, table.columns, strict=True):
-        before = len(names)
         take(name, column, False)
-        if types.is_struct(column.type) and len(names) > before:
-            parts.counts[name] = len(names) - before
     parts.table = pa.Table.from_arrays(columns, names=names)
     return parts
 
@@ -238,7 +233,11 @@ class Keys:
             for name, value in (thing or {}).items():
                 if value is not None and value == value:  # not NaN
                     types_of.setdefault(name, set()).add(type(value))
-            _check_number(self.column, len(types_of), where)
+            if len(types_of) > MOST:
+                what = self.column or "the log"
+                reason = f"{what} has more than {MOST:,} keys, as if they were values"
+                advice = f"Leave it out with --ignore {quote(what)}" if self.column else ""
+                raise DataError(where, reason, advice=advice)
         self.lists = [name for name, types in types_of.items() if list in types]
         self.kinds = {
             name: "text" if str in types else "numbers"
@@ -307,17 +306,6 @@ class Keys:
         return problems
 
 
-def _check_number(column: str, keys: int, where) -> None:
-    """Raise a DataError if a column has so many keys that they look like values."""
-    if keys > MOST:
-        if not column:
-            raise DataError(
-                where, f"it has more than {MOST:,} features", advice="Write those that matter"
-            )
-        reason = f"{column} has more than {MOST:,} keys, as if they were values"
-        raise DataError(where, reason, advice=f"Leave it out with --ignore {quote(column)}")
-
-
 def _array(values: list, kind: str, absent: float):
     """Values of JSON as an Arrow array: of numbers, or of texts if some are texts."""
     types = {*map(type, values)}
@@ -381,13 +369,6 @@ class Plan:
             name for keys in self.keys.values() for name in keys.kinds if name not in self.roles
         ]
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many columns each column of objects becomes."""
-        return (self.parts.counts if self.parts else {}) | {
-            name: len(keys.kinds) for name, keys in self.keys.items()
-        }
-
     def decide(self, table, categorical=()) -> "Plan":
         """Find the columns of JSON objects by the first rows of a log.
 
@@ -395,8 +376,6 @@ class Plan:
         categorical : columns to take as they are
         """
         self.problems += of_lists(self.parts.lists if self.parts else ())
-        for name, count in self.counts.items():
-            _check_number(name, count, self.where)
         for name, column in zip(table.column_names, table.columns, strict=True):
             if (
                 is_feature(name)

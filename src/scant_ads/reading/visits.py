@@ -110,7 +110,6 @@ class Reading:
     problems : all that were found, errors first
     visits : the log; None if there is an error
     lines : for text, the line of each row, int (rows); None where rows have no lines
-    flattened : by column of JSON objects, or of structs, how many columns it was taken apart into
     fraction : what the only propensity is taken for, if it is written with few digits, as "1/3,
         written as 0.333"
     """
@@ -121,7 +120,6 @@ class Reading:
     problems: tuple[Problem, ...]
     visits: Visits | None = None
     lines: np.ndarray | None = None
-    flattened: Mapping[str, int] = field(default_factory=dict)
     fraction: str = ""
 
     def place(self, problem: Problem) -> str:
