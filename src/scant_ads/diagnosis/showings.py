@@ -249,33 +249,21 @@ class Showings:
         times = np.floor(SCALE / np.maximum(visits.propensity, LEAST) * (1 + 1e-12))
         powers = np.stack([np.ones_like(times), times, np.ceil(times**2 / SCALE)])
         order = np.argsort(visits.action, kind="stable")
-        ends = np.cumsum(np.bincount(visits.action, minlength=len(visits.actions)))
-        added = Showings(self.groups, np.count_nonzero(marks, axis=0))
-        for ad, rows in zip(visits.actions, np.split(order, ends[:-1]), strict=True):
-            added.ads[ad] = (powers[:, rows] @ marks[rows].astype(float)).astype(np.int64)
+        counts = np.bincount(visits.action, minlength=len(visits.actions))
+        self.rows = self.rows + np.count_nonzero(marks, axis=0)
+        for ad, rows in zip(visits.actions, np.split(order, np.cumsum(counts)[:-1]), strict=True):
+            sums = (powers[:, rows] @ marks[rows].astype(float)).astype(np.int64)
+            self.ads[ad] = self.ads.get(ad, 0) + sums
             if len(rows):
-                added.range[ad] = (
-                    float(visits.propensity[rows].min()),
-                    float(visits.propensity[rows].max()),
-                )
+                propensity = visits.propensity[rows]
+                ends = propensity.min(), propensity.max(), *self.range.get(ad, ())
+                self.range[ad] = float(min(ends)), float(max(ends))
         if visits.eligible is not None:
             could = (marks.T.astype(float) @ visits.eligible).astype(np.int64)
-            added.eligible = dict(zip(visits.actions, could.T, strict=True))
-        self.merge(added)
+            for ad, sums in zip(visits.actions, could.T, strict=True):
+                self.eligible[ad] = self.eligible.get(ad, 0) + sums
         self.order.add(visits, block)
         return marks
-
-    def merge(self, other: "Showings") -> None:
-        """Add the sums of further rows of the same log."""
-        self.groups = self.groups if len(self.rows) > 1 else other.groups
-        self.rows = self.rows + other.rows
-        for kept, added in ((self.ads, other.ads), (self.eligible, other.eligible)):
-            for ad, sums in added.items():
-                kept[ad] = kept.get(ad, 0) + sums
-        for ad, (low, high) in other.range.items():
-            lowest, highest = self.range.get(ad, (low, high))
-            self.range[ad] = min(lowest, low), max(highest, high)
-        self.order.merge(other.order)
 
     @property
     def sorted_by(self) -> str:

@@ -462,7 +462,7 @@ class Columns:
             self.add("column", reason, "--columns position=COLUMN says which", column="position")
         if any(problem.severity == "error" for problem in self.problems):
             return {}
-        code = lists.numbers_of(column)
+        code = column.dictionary_encode().indices.to_numpy().astype(np.int64)
         place = position.astype(np.int64) - int(position.min() != 0)  # from 0, or from 1
         order = lists.Order.of(code, place)
         if faults := list(lists.faults(place, action, order, actions)):

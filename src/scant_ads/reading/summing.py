@@ -17,7 +17,7 @@ from scant.data import logs
 from scant.errors import DataError
 from scant.randomness import generator
 from scant_ads.diagnosis import health
-from scant_ads.diagnosis.order import BLOCKS, Order
+from scant_ads.diagnosis.order import BLOCKS
 from scant_ads.diagnosis.showings import Showings
 from scant_ads.evaluation.arms import Always
 from scant_ads.policies import learning
@@ -175,7 +175,7 @@ def summary(
     training : the log that policies were learnt from; None if there is none
     rows : of a batch
     """
-    whole, read = Summary(showings=Showings(log.groups, order=Order())), 0
+    whole, read = Summary(showings=Showings(log.groups)), 0
     for batch in log.batches(rows):
         _add(whole, batch, policies or {}, training, log)
         read += len(batch.visits or ())
