@@ -393,9 +393,7 @@ def test_all_problems_are_found_at_once(tmp_path):
     ("content", "reason"),
     [
         (b"PK\x03\x04", "the file is a zip archive or a spreadsheet. Unpack it, or save"),
-        (b"BZh9", "packed with bzip2. Unpack it, or pack it with gzip or zstd"),
         ("action,reward\n".encode("utf-16"), "text in UTF-16. Save it as UTF-8"),
-        (b"FEA1", "a Feather file of version 1"),
         (b"ARROW1\0\0nothing", "not a readable Arrow file"),
         (b"\x1f\x8bnothing", "damaged, or cut short"),
         ("action,reward,propensity,stra\xdfe\na,0,1,2\n".encode("latin-1"), "not text in UTF-8"),

@@ -488,7 +488,7 @@ MUTATIONS = [
     ("scant_ads/reading/wabbit.py", WABBIT + "::test_the_parts_of_a_line",
      "features.get(feature, 0.0) + scale * number", "scale * number"),
     ("scant_ads/reading/wabbit.py", WABBIT + "::test_visits_with_other_ads_have_lists_of_eligible_ones",
-     'offered = ads if "" in ids else ids', "offered = ids"),
+     'among=ads if "" in ids else ids', "among=ids"),
     ("scant_ads/reading/amounts.py", WABBIT + "::test_costs_in_a_column",
      "self.reward_max - values if self.less", "self.reward_max + values if self.less"),
     ("scant_ads/reading/amounts.py", WABBIT + "::test_propensities_in_percent_and_logarithms",

@@ -25,15 +25,12 @@ from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, ROLES, Problem, Readin
 
 DELIMITERS = ",;\t|"
 BLOCK = 1 << 22  # bytes of a CSV file that Arrow reads at once, in which a row has to fit
-ARROW, FEATHER = b"ARROW1", b"FEA1"  # the first bytes of an Arrow file, and of its forerunner
+ARROW = b"ARROW1"  # the first bytes of an Arrow file
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 OTHERS = {  # files that some take for text, by their first bytes
     b"PK": ("a zip archive or a spreadsheet", "Unpack it, or save the sheet as CSV"),
-    b"BZh": ("packed with bzip2", "Unpack it, or pack it with gzip or zstd"),
-    b"\xfd7zXZ": ("packed with xz", "Unpack it, or pack it with gzip or zstd"),
     b"\xff\xfe": ("text in UTF-16", "Save it as UTF-8"),
     b"\xfe\xff": ("text in UTF-16", "Save it as UTF-8"),
-    FEATHER: ("a Feather file of version 1", "Write it as Feather of version 2, or parquet"),
 }
 NAMELESS = "Drop an index column (in pandas, to_csv(..., index=False)), or name it"
 CUT = (  # what is wrong with a text like 0.2 of 0.25, which no reader could see, and its mend
@@ -485,8 +482,6 @@ def _check_header(path, header: list[str], named) -> None:
 
     named : columns that the user names, which may be called by numbers
     """
-    if len(header) <= 2 and re.match(r"(?i)sep=", header[0]):
-        raise DataError(path, f"its first line, {short(header[0])}, is for Excel", 1, "Delete it")
     role_names = {*ROLES, *(alias for aliases in ALIASES.values() for alias in aliases), *named}
     numbers = [cell for cell in header if arrays.as_number(cell) is not None]
     reason = f"its first line is no header: {short(numbers[0])} is a number" if numbers else ""
@@ -507,24 +502,18 @@ def refuse_unclosed(path, delimiter: str) -> None:
     """Raise a DataError if a CSV file has a text of several lines that never ends, or ends within a
     cell.
     """
-    apart = re.escape(delimiter)
-    cell = rf'(?:"(?:[^"]|"")*+"[^{apart}]*+|[^{apart}"][^{apart}]*+|)'
-    opening = re.compile(rf'(?:{cell}{apart})*+"(?:[^"]|"")*+')
-    closing = re.compile(rf'(?:[^"]|"")*+"({apart}|$)?')
-    opened = None
+    import csv
+
     with Unpacked(path) as stream:
-        for number, line in wabbit.lines_of(path, stream):
-            if opened and (end := closing.match(line)):
-                if end[1] is None:
-                    break
-                opened, line = None, line[end.end() :]
-            if not opened and opening.fullmatch(line):
-                opened = number
-    if opened:
-        reason = "a quotation mark begins a text here that does not end as one"
-        raise DataError(
-            path, reason, opened, "Close it; within a quoted text write a quotation mark twice"
-        )
+        lines = (f"{line}\n" for _, line in wabbit.lines_of(path, stream))
+        rows, begins = csv.reader(lines, delimiter=delimiter, strict=True), 1
+        try:
+            for _ in rows:
+                begins = rows.line_num + 1
+        except csv.Error:
+            reason = "a quotation mark begins a text here that does not end as one"
+            advice = "Close it; within a quoted text write a quotation mark twice"
+            raise DataError(path, reason, begins, advice) from None
 
 
 def said(error: Exception) -> str:
