@@ -268,16 +268,6 @@ def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, 
         assert found[0] == found[1] == found[2]
 
 
-def test_a_column_whose_objects_come_late_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(layout, "HEAD", 50)
-    frame = log(contexts(100))
-    frame.loc[:59, "context"] = None
-    for one in (sa.Log.read(written(tmp_path / "log", frame)), sa.Log.from_frame(frame)):
-        problem = problems(one)["late"]
-        assert "'context' holds objects, but nothing in the first 50 rows" in problem["reason"]
-        assert problem["count"] == 40
-
-
 # --- new visits
 def test_a_policy_is_used_on_new_visits_with_the_column(tmp_path):
     made, other = contexts(600), contexts(seed=5)

@@ -233,21 +233,13 @@ class Folder:
         return plan.decide(head, self.categorical)
 
     def _first_rows(self, names: list[str]):
-        """Some columns of the first rows, an Arrow table."""
+        """Some features in the first rows, an Arrow table."""
         tables, rows = [], 0
         for table, *_ in self._tables(layout.HEAD, names=names):
             tables.append(table)
             rows += table.num_rows
             if rows >= layout.HEAD:
                 break
-        for name in names:
-            kinds = {table.schema.field(name).type for table in tables}
-            # ads may be numbers in one part and texts in another
-            if len(kinds) > 1 and not is_feature(name):
-                place = tables[0].column_names.index(name)
-                tables = [
-                    table.set_column(place, name, _as_text(table.column(name))) for table in tables
-                ]
         return pa.concat_tables(tables).slice(0, layout.HEAD)
 
     def _reading(self, table, path, kinds: dict[str, str]) -> Reading:
@@ -308,15 +300,6 @@ class Folder:
             or pa.types.is_nested(self.types[name])
         )
         return column if kept else column.cast(self.types[name], safe=False)
-
-
-def _as_text(column):
-    """A column of ads, or of lists of them, as text."""
-    if not pa.types.is_nested(column.type):
-        return column.cast(pa.string())
-    return pa.array(
-        [None if value is None else str(value) for value in column.to_pylist()], pa.string()
-    )
 
 
 def _variables(names: list[str]) -> set[str]:

@@ -118,17 +118,14 @@ class Columns:
 
     def missing_columns(self) -> None:
         stated = {"propensity"} if self.units.propensity is not None else set()
-        lacking, options = [role for role in logs.NEEDED if role not in {*self.names, *stated}], []
+        lacking = [role for role in logs.NEEDED if role not in {*self.names, *stated}]
         names = [name for name in self.names if not name.startswith(KEY)]
         for role in lacking:
             near = next((name for name in names if name.lower() in (role, *ALIASES[role])), None)
             near = near or nearest(role, names, LIKE)
-            options += [f"--columns {role}={quote(near)}"] if near else []
             mend = f"--columns {role}=COLUMN says which"
             mend = f"Is it {near!r}? Then --columns {role}={quote(near)}" if near else mend
             mend += f". {STATED}" if role == "propensity" and not near else ""
-            if role == lacking[-1] and len(options) == len(lacking) > 1:
-                mend += f". All together: {' '.join(options)}"
             listed = logs.listing(names)
             self.add("column", f"there is no column {role!r}; columns: {listed}", mend, column=role)
 
@@ -262,57 +259,31 @@ class Columns:
         values = self.units.probabilities(numbers)
         bad = ~((values > 0) & (values <= 1)) & ~np.isnan(values)
         top, low = np.nanmax(numbers, initial=-np.inf), np.nanmin(numbers, initial=np.inf)
-        seems = None
-        if not self.units.propensities and bad.any():
-            if (
-                low > 0
-                and PERCENT < top <= 100
-                and np.count_nonzero(bad) > np.count_nonzero(values <= 1)
-            ):
-                seems = "percent", "percent"
-            elif top <= 0 and low < 0:
-                seems = "log", "natural logarithms"
-        if seems:
-            unit, words = seems
-            first = numbers[np.argmax(bad)]
-            reason = (
-                f"propensity {first:g} is not in (0, 1]; they are from {low:g} to {top:g}, which "
-            )
-            mend = f"Read them with --propensities {unit}"
-            self.add("percent", f"{reason}looks like {words}", mend, bad)
-        elif low == top == 0:
-            mend = (
-                "It is the probability of the ad shown; a logarithm of 0 says that each was certain"
-            )
-            self.within(
-                "propensity",
-                values,
-                bad,
-                "is not in (0, 1], as in every row: none was logged",
-                mend,
-            )
-        elif low > 0 and 1 < top <= 1 + logs.SLACK and not self.units.propensities:
-            self.within(
-                "propensity",
-                values,
-                bad,
-                "is above 1",
-                "It looks rounded: write 1 where one is above",
-            )
-        else:
-            mend = (
-                "It is the probability with which the logging policy chose the action that it "
-                "logged"
-            )
-            self.within("propensity", values, bad, "is not in (0, 1]", mend)
-            tiny = ~bad & (values < LEAST_PROPENSITY)
-            self.within(
-                "propensity",
-                values,
-                tiny,
-                f"is below {LEAST_PROPENSITY:g}, too small to be one",
-                mend,
-            )
+        as_written = not self.units.propensities
+        if as_written and bad.any():
+            mostly = np.count_nonzero(bad) > np.count_nonzero(values <= 1)
+            is_percent = low > 0 and PERCENT < top <= 100 and mostly
+            if is_percent or (top <= 0 and low < 0):
+                words = "percent" if is_percent else "natural logarithms"
+                reason = (
+                    f"propensity {numbers[np.argmax(bad)]:g} is not in (0, 1]; they are from "
+                    f"{low:g} to {top:g}, which looks like {words}"
+                )
+                unit = "percent" if is_percent else "log"
+                self.add("percent", reason, f"Read them with --propensities {unit}", bad)
+                return values
+        reason, mend = (
+            "is not in (0, 1]",
+            "It is the probability of the ad shown",
+        )
+        if low == top == 0:
+            reason += ", as in every row: none was logged"
+        elif as_written and low > 0 and 1 < top <= 1 + logs.SLACK:
+            reason, mend = "is above 1", "It looks rounded: write 1 where one is above"
+        self.within("propensity", values, bad, reason, mend)
+        tiny = ~bad & (values < LEAST_PROPENSITY)
+        reason = f"is below {LEAST_PROPENSITY:g}, too small to be one"
+        self.within("propensity", values, tiny, reason, mend)
         return values
 
     def stated(

@@ -339,7 +339,6 @@ class Plan:
     roles : by name, the role of a value
     parts : what became of its structs
     keys : by column
-    unseen : columns of text without a value in the first rows
     problems : what there is to know of them
     """
 
@@ -348,7 +347,6 @@ class Plan:
     roles: Mapping[str, str] = field(default_factory=dict)
     parts: Parts | None = None
     keys: dict[str, Keys] = field(default_factory=dict)
-    unseen: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -394,8 +392,6 @@ class Plan:
         count = np.bincount(codes[codes >= 0], minlength=len(texts))
         count[_absent(texts)] = 0
         looks = _looks(texts)
-        if not count.sum():
-            self.unseen.append(name)
         if not count.sum() or count[looks].sum() < layout.MOSTLY * count.sum():
             return
         keys = Keys(name, f"{name}.", self.ignore, eligible=self.listing)
@@ -418,9 +414,9 @@ class Plan:
         of its rows.
         """
         columns = {}
-        problems = [*filter(None, (self._late(name, table.column(name)) for name in self.unseen))]
         if not self.keys:
-            return table, problems
+            return table, []
+        problems: list[Problem] = []
         for name, column in zip(table.column_names, table.columns, strict=True):
             if name in self.keys:
                 parts = self._taken_apart(self.keys[name], arrays.plain(column), problems)
@@ -434,20 +430,6 @@ class Plan:
                 )
             columns |= parts
         return pa.table(columns), problems
-
-    def _late(self, name: str, column) -> Problem | None:
-        """What there is to say of objects in a column that has no value in the first rows."""
-        codes, texts = arrays.distinct(arrays.plain(column))
-        rows = np.append(np.asarray(_looks(texts)), False)[codes]
-        if not rows.any():
-            return None
-        reason = (
-            f"column {name!r} holds objects, but nothing in the first {layout.HEAD:,} rows: it is "
-            "taken as one text"
-        )
-        return _of_rows(
-            "late", "warning", reason, "To use its keys, move a row with them forward", rows, name
-        )
 
     def _taken_apart(self, keys: Keys, column, problems: list[Problem]) -> dict:
         codes, texts = arrays.distinct(column)
