@@ -255,7 +255,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         ),
         option(
             "--least-propensity",
-            type=_propensity,
+            type=number_or_unknown,
             help="least probability, by design, of any ad under the policy that logged the "
             "test, or 'unknown'",
         ),
@@ -274,7 +274,7 @@ def add(parser: argparse.ArgumentParser) -> None:
             "than this share, as purchase=0.05; may be repeated",
         ),
         *learning,
-        option("--output", type=_csv_or_json, help="the table to write, .csv or .json"),
+        option("--output", type=Path, help="the table: JSON if its name ends in .json, else CSV"),
         option("--report", type=Path, help="the report to write, one HTML file"),
     )
     command(
@@ -636,16 +636,5 @@ def _split_of(text: str) -> float | str | dict[str, float]:
     return shares
 
 
-def _propensity(text: str) -> float | str:
-    if text == "unknown":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'unknown'") from None
-
-
-def _csv_or_json(text: str) -> Path:
-    if not text.lower().endswith((".csv", ".json")):
-        raise argparse.ArgumentTypeError(f"{text!r} ends neither in .csv nor in .json")
-    return Path(text)
+def number_or_unknown(text: str) -> float | str:
+    return text if text == "unknown" else float(text)

@@ -61,7 +61,6 @@ def test_long_work_is_reported_on_stderr(capsys, monkeypatch):
     ("words", "message"),
     [
         ("fit test.csv --output ranker.arrow", "--policy"),
-        ("evaluate test.csv --output table.xls", "ends neither in .csv nor in .json"),
         ("evaluate test.csv --split 7", "'7' is no share between 0 and 1, nor 'time'"),
         ("check test.csv --columns click", "'click' is not ROLE=COLUMN, such as reward=click"),
         ("simulate hotel --policy random --rows 9 --output out", "invalid choice: 'random'"),

@@ -1,6 +1,5 @@
 """Policies that choose ads, in scikit-learn's manner: learnt from a log, used on new visits."""
 
-import inspect
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 
@@ -95,14 +94,14 @@ class Policy:
         """The settings by name, as scikit-learn has them; settings of a model of your own are
         `kind__NAME`.
         """
-        settings = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+        settings = {part.name: getattr(self, part.name) for part in fields(self) if part.init}
         if deep and not isinstance(self.kind, str):
             settings |= {f"kind__{name}": value for name, value in self.kind.get_params().items()}
         return settings
 
     def set_params(self, **settings) -> "Policy":
         """Change settings, by name."""
-        parameters = inspect.signature(type(self)).parameters
+        parameters = self.get_params(deep=False)
         for name, value in settings.items():
             if name.startswith("kind__") and not isinstance(self.kind, str):
                 self.kind.set_params(**{name.removeprefix("kind__"): value})
@@ -113,10 +112,7 @@ class Policy:
         return self
 
     def __repr__(self) -> str:
-        defaults = {
-            name: setting.default
-            for name, setting in inspect.signature(type(self)).parameters.items()
-        }
+        defaults = {part.name: part.default for part in fields(self)}
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params(deep=False).items()

@@ -155,9 +155,13 @@ class Log:
         drawn = np.concatenate(
             [random.random(min(ROWS, len(self) - start), np.float32) < share for start in starts]
         )
+        return self._take(drawn, self.name, self.half_of)
+
+    def _take(self, rows: np.ndarray, name: str, half_of: "Log | None") -> "Log":
+        """The log of some of its rows, bool (rows)."""
         chosen = np.ones(self.source.rows, bool) if self.chosen is None else self.chosen.copy()
-        chosen[chosen] = drawn  # of the rows of this log, which may be a part of its source
-        return type(self)(self.source, self.name, self.half_of, chosen, self.units, self.reward)
+        chosen[chosen] = rows  # of this log, which may be a part of its source
+        return type(self)(self.source, name, half_of, chosen, self.units, self.reward)
 
     @property
     def in_folder(self) -> bool:
@@ -257,18 +261,8 @@ class Log:
         ]
         together = np.concatenate(list(self._entries(roles[0]))) if roles else None
         earlier = learning.split(len(self), share, seed, times, together)
-        rows = np.arange(len(self)) if self.chosen is None else np.flatnonzero(self.chosen)
-        size = len(rows) if self.chosen is None else len(self.chosen)
-        parts = []
-        for which, marks in (("training", earlier), ("test", ~earlier)):
-            chosen = np.zeros(size, bool)
-            chosen[rows[marks]] = True
-            parts.append(
-                type(self)(
-                    self.source, f"{self.name}, {which} part", self, chosen, self.units, self.reward
-                )
-            )
-        return tuple(parts)
+        parts = ("training", earlier), ("test", ~earlier)
+        return tuple(self._take(rows, f"{self.name}, {which} part", self) for which, rows in parts)
 
     def batches(self, rows: int = ROWS) -> Iterator[Batch]:
         """The rows in their order.
