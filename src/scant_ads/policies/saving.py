@@ -143,17 +143,15 @@ def _arrays(model: scorers.Model) -> dict[str, np.ndarray]:
         intercepts = [0.0 if scorer is None else scorer.intercept for scorer in model.scorers]
         return {"weights": np.array(weights), "intercepts": np.array(intercepts, float)}
     if model.kind == "forest":
-        forests = [None if scorer is None else scorer.forest for scorer in model.scorers]
-        nodes = np.array([0 if forest is None else len(forest.left) for forest in forests])
-        trees = np.array([0 if forest is None else len(forest.roots) for forest in forests])
-        learnt = [forest for forest in forests if forest is not None]
-        stacked = {
-            name: np.concatenate([getattr(forest, name) for forest in learnt])
-            if learnt
-            else np.zeros(0, kind)
-            for name, kind in TREES.items()
+        empty = Trees(*(np.zeros(0, kind) for kind in TREES.values()))
+        forests = [empty if scorer is None else scorer.forest for scorer in model.scorers]
+        counts = {
+            "nodes": np.array([len(forest.left) for forest in forests]),
+            "trees": np.array([len(forest.roots) for forest in forests]),
         }
-        return stacked | {"nodes": nodes.astype(np.int64), "trees": trees.astype(np.int64)}
+        return counts | {
+            name: np.concatenate([getattr(forest, name) for forest in forests]) for name in TREES
+        }
     if model.kind == "cost-sensitive-oaa":
         regression = model.whole.regression
         return {

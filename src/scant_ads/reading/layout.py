@@ -145,7 +145,7 @@ class Columns:
             propensity if self.units.propensity is None else self.stated(action, actions, eligible)
         )
         probabilities = [self.probability(logs.POLICY + name) for name in policies]
-        distribution = self.distribution(full, actions, action, propensity, eligible)
+        self.distribution(full, actions, action, propensity, eligible)
         if propensity is not None:
             propensity = self.meant(propensity, probabilities, eligible, len(actions))
         timestamp = self.timestamp() if "timestamp" in self.table else None
@@ -153,7 +153,7 @@ class Columns:
         visit, user = self.key("id", "leave the rows out"), self.user()
         of_lists = self.of_lists(action, actions, reward, propensity, position, probabilities)
         features, names, categories, exact = self.features(names)
-        if distribution is False or any(problem.severity == "error" for problem in self.problems):
+        if any(problem.severity == "error" for problem in self.problems):
             return None
         return Visits(
             features,
@@ -554,14 +554,14 @@ class Columns:
                 self.add("eligible", reason, mend, bad)
         return eligible
 
-    def distribution(self, full: list[str], actions, action, propensity, eligible) -> bool | None:
-        """Check the columns of full propensities; False if they are at fault."""
+    def distribution(self, full: list[str], actions, action, propensity, eligible) -> None:
+        """Note what is wrong with the columns of full propensities."""
         if not full or action is None or propensity is None:
-            return None
+            return
         if absent := [name for name in actions if name not in full]:
             reason = f"there is no column {logs.FULL + absent[0]!r}"
             self.add("column", reason, "Give it for every action, or none")
-            return False
+            return
         total, logged = np.zeros(self.rows), np.zeros(self.rows)
         outside, strange = np.zeros(self.rows, bool), np.zeros(self.rows, bool)
         for number, name in enumerate(actions):
@@ -594,7 +594,6 @@ class Columns:
         ):
             if bad.any():
                 self.add(kind, reason.format(values[np.argmax(bad)]), "", bad)
-        return None
 
     # times
 

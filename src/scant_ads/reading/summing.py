@@ -206,8 +206,8 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
     whole.by_user = log.user is not None
     whole.propensity_of = log.propensity_of
     if log.timestamp is not None:
-        times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))
-        whole.add_times(times)
+        ends = log.timestamp.min(), log.timestamp.max(), *(whole.period or ())
+        whole.period = min(ends), max(ends)
     shared = np.zeros(len(log), bool) if training is None else training.has(log, row_digests, where)
     weights, unknown, chosen = _shown(policies, log, where)
     compared = [

@@ -530,7 +530,7 @@ class Summary:
     policies : the log's columns `policy:NAME`
     by_id, by_user : whether rows have ids, and whether it is known who each visit was of
     propensity_of : see `Visits`
-    times : the first and the last, in microseconds since 1970; None without
+    period : the first and the last time, datetime64[us]; None without
     problems : of single cells, by kind and column, the place of the first row, the problem, and how
         many rows there are
     """
@@ -545,7 +545,7 @@ class Summary:
     by_id: bool = False
     by_user: bool = False
     propensity_of: str = ""
-    times: tuple[int, int] | None = None
+    period: tuple[np.datetime64, np.datetime64] | None = None
     problems: dict[tuple[str, str], tuple[str, Problem, int]] = field(default_factory=dict)
 
     @property
@@ -556,18 +556,6 @@ class Summary:
     @property
     def rows(self) -> int:
         return self.alone.rows + self.shared.rows
-
-    @property
-    def period(self) -> tuple[np.datetime64, np.datetime64] | None:
-        """The first and the last time."""
-        return (
-            None if self.times is None else tuple(np.datetime64(time, "us") for time in self.times)
-        )
-
-    def add_times(self, times: tuple[int, int]) -> None:
-        """Add the first and the last time of some rows."""
-        first, last = self.times or times
-        self.times = min(first, times[0]), max(last, times[1])
 
     def note(self, place: str, problem: Problem, count: int) -> None:
         """Note a problem of some rows."""
