@@ -535,7 +535,7 @@ def _test_and_train(arguments, paths, progress, guard: str | None = None) -> tup
     return test.split(share, by, arguments.seed)[::-1]
 
 
-def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = None) -> list:
+def _logs(arguments, *paths, progress, guard: str | None = None) -> list:
     """The logs of some files, read as the arguments say.
 
     guard : the column to take as the reward in place of the log's own; columns of guard rails are

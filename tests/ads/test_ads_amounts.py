@@ -49,7 +49,7 @@ def test_whoever_follows_the_advice_on_rewards_has_them_read(values, less):
 
     units = Units(less=less)
     if not fits(units):
-        _, mend = units.refusal(values[0], values.min(), values.max())
+        _, mend = units.refusal(values[0], values.min(), values.max(), "")
         ends = re.findall(r"--reward-(min|max) (-?[\d.e+]*\d)", mend)
         assert ends
         assert fits(Units(less=less, **{f"reward_{end}": float(text) for end, text in ends}))

@@ -117,7 +117,7 @@ class Units:
         shares = self.reward_max - values if self.less else values - self.reward_min
         return shares / (self.reward_max - self.reward_min)
 
-    def refusal(self, value: float, low: float, high: float, currency: str = "") -> tuple[str, str]:
+    def refusal(self, value: float, low: float, high: float, currency: str) -> tuple[str, str]:
         """Why a value is no reward, and the options that read all of them.
 
         value : as it is written
