@@ -142,4 +142,4 @@ def test_it_is_asked_where_rewards_are_called_like_costs(name, asked, tmp_path, 
         printed = capsys.readouterr().out
         assert "--no-less if more is better" not in printed and " none" not in printed
     train, test = log.split(0.5)
-    assert train.reward == test.reward == name
+    assert train.options == test.options == log.options

@@ -11,6 +11,7 @@ from scant.data import logs
 from scant.errors import DataError, SettingError
 from scant_ads import Log as UserLog
 from scant_ads.reading import batches, formats
+from scant_ads.reading.visits import Options
 
 # A user's own log
 
@@ -116,7 +117,7 @@ def test_no_row_is_lost_in_a_text_that_a_quotation_mark_begins(tmp_path):
     assert len(formats.read(path).visits) == 301
     path.write_text(HEAD + "".join([*rows[:99], 'a,0,0.5,"so\n', *rows[99:]]))
     with pytest.raises(DataError, match="line 101: a quotation mark begins a text"):
-        formats.read(path, ignore=["x"])
+        formats.read(path, Options(ignore=["x"]))
 
 
 def test_a_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):
@@ -232,7 +233,7 @@ def test_a_log_whose_columns_are_dictionaries_is_the_same_log():
 
 def read(tmp_path, frame, **options):
     frame.to_csv(tmp_path / "log.csv", index=False)
-    return formats.read(tmp_path / "log.csv", **options)
+    return formats.read(tmp_path / "log.csv", Options(**options))
 
 
 def test_texts_are_codes_times_days_and_missing_numbers_nan(tmp_path):
@@ -262,7 +263,9 @@ ROLES = {"action": "ad_id", "reward": "click", "propensity": "pscore"}
 def test_columns_are_given_their_roles(tmp_path):
     same(read(tmp_path, NAMED, columns=ROLES).visits, read(tmp_path, FRAME).visits)
     NAMED.to_parquet(tmp_path / "log.parquet")
-    same(formats.read(tmp_path / "log.parquet", ROLES).visits, read(tmp_path, FRAME).visits)
+    same(
+        formats.read(tmp_path / "log.parquet", Options(ROLES)).visits, read(tmp_path, FRAME).visits
+    )
 
 
 def test_columns_with_other_names_are_guessed(tmp_path):
@@ -307,8 +310,8 @@ def test_a_column_that_is_named_is_never_another(tmp_path):
         ("position", "features", "have their roles: leave `columns` out"),
     ):
         with pytest.raises(SettingError, match=reason):
-            formats.read(tmp_path / "study.parquet", {role: column})
-    assert len(formats.read(tmp_path / "study.parquet", {"reward": "reward"}).visits) == 4
+            formats.read(tmp_path / "study.parquet", Options({role: column}))
+    assert len(formats.read(tmp_path / "study.parquet", Options({"reward": "reward"})).visits) == 4
 
 
 @pytest.mark.parametrize(("unit", "scale"), [("s", 1), ("ms", 10**3), ("ns", 10**9)])

@@ -34,6 +34,7 @@ from scant_ads import Log, Policy
 from scant_ads.evaluation import basis, compare
 from scant_ads.policies import applying, encoding
 from scant_ads.reading import formats
+from scant_ads.reading.visits import Options
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(tempfile.mkdtemp(prefix="scant-fuzz-"))
@@ -118,7 +119,7 @@ def read_visits(path: Path) -> None:
     """Everyday logs: what is read is checked, judged and encoded; what is wrong has a place."""
     with suppress(ScantError):
         str(Log.read(path, propensities="percent").check())
-    opened = formats.read(path, {"reward": "click"}, ("drop",), ("y",))
+    opened = formats.read(path, Options({"reward": "click"}, ("drop",), ("y",)))
     errors = [problem for problem in opened.problems if problem.severity == "error"]
     assert (opened.visits is None) == bool(errors)
     for problem in opened.problems:

@@ -87,7 +87,7 @@ def adjusted(column: str, test: Log, train: Log | None) -> Adjusted:
         f"rewards are less {slope * test.unit.width:.4g} times ({column} less its mean), by "
         f"{rows}: there it explains {100 * explained:.0f} % of their variance"
     )
-    return Adjusted(Log(source, test.name, test.half_of, None, test.units), unit, note)
+    return Adjusted(Log(source, test.name, test.half_of, None, test.options), unit, note)
 
 
 def _numbers(visits: Visits, column: str, where: str) -> np.ndarray:

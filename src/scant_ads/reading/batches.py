@@ -9,7 +9,7 @@ from pyarrow import types
 from scant.data import logs
 from scant.errors import DataError, SettingError, nearest, unknown
 from scant_ads.reading import arrays, formats, layout, nested
-from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, Visits
+from scant_ads.reading.visits import ELIGIBLE, KEY, Options, Problem, Visits
 
 
 def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> Iterator:
@@ -24,8 +24,8 @@ def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> I
     names, texts : the features, and which of them are text
     keep : other columns
     """
-    renaming = formats.Renaming(path, {}, frozenset())
-    table, form, _, problems = formats.opened(path, renaming, {*texts, *keep}, named=names)
+    renaming = formats.Renaming(path, Options(categorical={*texts, *keep}))
+    table, form, _, problems = formats.opened(path, renaming, named=names)
     if table is None:
         advice = (
             "Write CSV or parquet, with a column for each feature, or the contexts as a column "
@@ -84,7 +84,7 @@ def contexts(
     listed = {KEY + ELIGIBLE: table.column(lists)} if lists else {}
     kinds = {name: "text" if name in texts else "numbers" for name in columns}
     read = layout.Columns(
-        where, "", pa.table(columns | listed), kinds=kinds, categorical=frozenset(texts)
+        where, "", pa.table(columns | listed), kinds=kinds, options=Options(categorical=texts)
     )
     actions, eligible = read.lists()
     matrix, _, categories, _ = read.features([*columns])

@@ -2,7 +2,7 @@
 memory.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
@@ -16,8 +16,7 @@ from scant import files
 from scant.data import logs
 from scant.errors import DataError
 from scant_ads.reading import arrays, formats, layout, nested
-from scant_ads.reading.amounts import NO_UNITS, Units
-from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, Problem, Reading, is_feature
+from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, Options, Problem, Reading, is_feature
 
 ROWS = 1 << 18  # of a batch
 # problems that one batch cannot tell of the log
@@ -44,24 +43,14 @@ class Folder:
     types : by column, named by its role, its Arrow type, unless that has no values
     """
 
-    def __init__(
-        self,
-        folder,
-        columns: Mapping[str, str] | None = None,
-        ignore=(),
-        categorical=(),
-        units: Units = NO_UNITS,
-    ):
-        self.path = Path(folder)
-        self.renamed = dict(columns or {})
-        self.ignore = ignore
-        self.categorical = categorical
-        self.units, self.parts, self.inside = units, None, {}
+    def __init__(self, folder, options: Options):
+        self.path, self.options = Path(folder), options
+        self.parts, self.inside = None, {}
         self.files, self.left_out = files.parts(folder)
         self.counts, self.types, kinds, of_first = [], {}, {}, None
         for path in self.files:
             schema = self._schema(path)
-            renaming = formats.Renaming(path, self.renamed, frozenset(ignore))
+            renaming = formats.Renaming(path, options)
             names, self.inside = renaming.names(schema.names), renaming.inside
             variables = _variables(names)
             of_first = variables if of_first is None else of_first
@@ -81,10 +70,14 @@ class Folder:
         with files.foreign(path):
             described = pq.read_metadata(path)
             empty = described.schema.to_arrow_schema().empty_table()
-            parts = nested.unstructured(empty, self.ignore, self.renamed.values())
+            parts = self._unstructured(empty)
         self.counts.append(described.num_rows)
         self.parts = self.parts or parts
         return parts.table.schema
+
+    def _unstructured(self, table) -> nested.Parts:
+        """See `nested.unstructured`."""
+        return nested.unstructured(table, self.options.ignore, self.options.columns.values())
 
     def _check_kind(self, path: Path, name: str, type: pa.DataType, kinds: dict) -> None:
         """Raise a DataError if a feature holds another kind of value than in an earlier part.
@@ -94,7 +87,7 @@ class Folder:
         kind = arrays.kind_of(type) if is_feature(name) else None
         if kind is None:
             return
-        kind = "text" if name in self.categorical else kind
+        kind = "text" if name in self.options.categorical else kind
         first, first_path = kinds.setdefault(name, (kind, path))
         if first != kind:
             reason = f"column {name!r} has {kind}, and {first} in {first_path}"
@@ -139,11 +132,11 @@ class Folder:
         )
         first = None
         for table, path, *_ in tables:
-            columns = layout.Columns(path, self.form, table, units=self.units)
+            columns = layout.Columns(path, self.form, table, options=self.options)
             action, actions = columns.action([])
             values = (
                 columns.propensity()
-                if self.units.propensity is None
+                if self.options.units.propensity is None
                 else columns.stated(action, actions, None)
             )
             first = values[:1] if first is None and values is not None else first
@@ -223,14 +216,14 @@ class Folder:
         """What becomes of columns of objects, by the first rows of columns of text, which alone may
         hold some.
         """
-        plan = nested.Plan(self.path, frozenset(self.ignore), self.inside, self.parts)
+        plan = nested.Plan(self.path, self.options.ignore, self.inside, self.parts)
         texts = [
             name
             for name, kind in self.types.items()
             if is_feature(name) and arrays.kind_of(kind) == "text"
         ]
         head = self._first_rows(texts) if texts else pa.table({})
-        return plan.decide(head, self.categorical)
+        return plan.decide(head, self.options.categorical)
 
     def _first_rows(self, names: list[str]):
         """Some features in the first rows, an Arrow table."""
@@ -243,16 +236,13 @@ class Folder:
         return pa.concat_tables(tables).slice(0, layout.HEAD)
 
     def _reading(self, table, path, kinds: dict[str, str]) -> Reading:
-        categorical = frozenset(self.categorical)
         columns = layout.Columns(
             path,
             self.form,
             table,
-            categorical=categorical,
+            options=self.options,
             kinds=kinds,
             plan=self._plan,
-            units=self.units,
-            listing=self.renamed.get(ELIGIBLE, ELIGIBLE),
             alike=self.alike,
         )
         return columns.reading()
@@ -266,17 +256,14 @@ class Folder:
             first_row = 0
             if count:
                 with files.foreign(path), pq.ParquetFile(path) as file:
-                    kept = self.renamed.values()
-                    parts = nested.unstructured(file.schema_arrow.empty_table(), self.ignore, kept)
-                    header = parts.table.column_names
-                    renaming = formats.Renaming(path, self.renamed, frozenset(self.ignore))
+                    empty = file.schema_arrow.empty_table()
+                    header = self._unstructured(empty).table.column_names
+                    renaming = formats.Renaming(path, self.options)
                     role = dict(zip(header, renaming.names(header), strict=True))
                     asked = [name for name in header if role[name] in wanted]
                     for batch in files.batches(file, rows, columns=asked):
                         if batch.num_rows:
-                            table = nested.unstructured(
-                                pa.Table.from_batches([batch]), self.ignore, kept
-                            ).table
+                            table = self._unstructured(pa.Table.from_batches([batch])).table
                             columns = {role[name]: table.column(name) for name in asked}
                             table = pa.table(
                                 {

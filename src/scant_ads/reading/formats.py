@@ -6,7 +6,6 @@ values and have texts (`read`), which a policy's encoder turns into numbers.
 
 import codecs
 import re
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from shlex import quote
@@ -19,9 +18,18 @@ from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError, short, unknown
 from scant_ads.reading import arrays, layout, nested, wabbit, wide
-from scant_ads.reading.amounts import NO_UNITS, Units
 from scant_ads.reading.names import ALIASES
-from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, ROLES, Problem, Reading, Visits
+from scant_ads.reading.visits import (
+    ELIGIBLE,
+    KEY,
+    KEYS,
+    PLAIN,
+    ROLES,
+    Options,
+    Problem,
+    Reading,
+    Visits,
+)
 
 DELIMITERS = ",;\t|"
 BLOCK = 1 << 22  # bytes of a CSV file that Arrow reads at once, in which a row has to fit
@@ -39,15 +47,7 @@ CUT = (  # what is wrong with a text like 0.2 of 0.25, which no reader could see
 )
 
 
-def read(
-    path,
-    columns: Mapping[str, str] | None = None,
-    ignore=(),
-    categorical=(),
-    units: Units = NO_UNITS,
-    study: bool = False,
-    whole: bool = False,
-) -> Reading:
+def read(path, options: Options = PLAIN, study: bool = False, whole: bool = False) -> Reading:
     """Read a user's log: CSV, parquet, Arrow (Feather), or a log of Vowpal Wabbit; all told apart
     by how they begin.
 
@@ -79,30 +79,25 @@ def read(
 
     Parameters
     ----------
-    columns : by role, one of `ROLES`, the column of the file that has it
-    ignore : columns to leave out; names that the file lacks are passed over
-    categorical : features to take as texts, as they are written, though they are numbers or times;
-        names that the file lacks are passed over
-    units : what propensities and rewards are written as
     study : whether it is for a study, which has no columns `policy:NAME`, no objects and no logs of
         Vowpal Wabbit
     whole : whether something else, such as a checksum, tells that a text is whole whose last line
         does not end
     """
-    renaming = Renaming(path, columns or {}, frozenset(ignore))
-    table, form, lines, problems = opened(path, renaming, categorical, whole)
+    renaming = Renaming(path, options)
+    table, form, lines, problems = opened(path, renaming, whole)
     if table is None:
-        return _of_wabbit(path, form, renaming, categorical, units, study, whole)
+        return _of_wabbit(path, form, renaming, study, whole)
     if files.metadata_of(table.schema).get("kind") == logs.KIND:
         return _of_a_study(path, renaming)
-    return _read(path, (table, form, lines, problems), renaming, categorical, units, study)
+    return _read(path, (table, form, lines, problems), renaming, study)
 
 
-def opened(path, renaming: "Renaming", categorical=(), whole: bool = False, named=()) -> tuple:
+def opened(path, renaming: "Renaming", whole: bool = False, named=()) -> tuple:
     """The table of a file, an Arrow table, or None for a log of Vowpal Wabbit's; its form in words;
     the line of each row, None where rows have none; and the problems of its lines.
 
-    categorical, whole : see `read`
+    whole : see `read`
     named : columns that the user names, which may be called by numbers
     """
     first = first_bytes(path)
@@ -117,32 +112,23 @@ def opened(path, renaming: "Renaming", categorical=(), whole: bool = False, name
         head = stream.first_lines()
     if kind := wabbit.kind(path, head):
         return None, kind, None, []
-    return _csv(path, head, renaming, whole, categorical, named)
+    return _csv(path, head, renaming, whole, named)
 
 
-def read_folder(
-    folder,
-    columns: Mapping[str, str] | None = None,
-    ignore=(),
-    categorical=(),
-    units: Units = NO_UNITS,
-) -> Reading:
+def read_folder(folder, options: Options) -> Reading:
     """Read a log of lists from a folder of parquet files, all at once; see `read`."""
     parts, _ = files.parts(folder)
     with files.foreign(folder, "folder of parquet files with the same columns"):
         table = pa.concat_tables([_parquet(part) for part in parts], promote_options="permissive")
-    renaming = Renaming(folder, columns or {}, frozenset(ignore))
     content = table, f"{len(parts):,} parquet files", None, []
-    return _read(folder, content, renaming, categorical, units)
+    return _read(folder, content, Renaming(folder, options))
 
 
-def _read(
-    path, content: tuple, renaming: "Renaming", categorical, units: Units, study: bool = False
-) -> Reading:
+def _read(path, content: tuple, renaming: "Renaming", study: bool = False) -> Reading:
     """The reading of what `opened` gives. Columns have their roles already if there are lines."""
     table, form, lines, problems = content
-    row = None
-    if units.propensity_of or "list" in renaming.columns:
+    row, options = None, renaming.options
+    if options.units.propensity_of or "list" in renaming.columns:
         roles = {} if lines is not None else renaming.columns
         table, row = wide.apart(path, table, lambda role: roles.get(role, role), lines)
     with files.foreign(path, "readable log"):
@@ -156,7 +142,7 @@ def _read(
             table = renaming.applied(parts.table)
         if not study:
             plan = nested.Plan(path, renaming.ignore, renaming.inside, parts)
-            plan.decide(table, categorical)
+            plan.decide(table, options.categorical)
     return layout.Columns(
         path,
         form,
@@ -164,16 +150,12 @@ def _read(
         columns=renaming.header,
         lines=lines if row is None else row,
         problems=problems,
-        categorical=frozenset(categorical),
+        options=options,
         plan=plan,
-        units=units,
-        listing=renaming.columns.get(ELIGIBLE, ELIGIBLE),
     ).reading()
 
 
-def _of_wabbit(
-    path, kind: str, renaming: "Renaming", categorical, units: Units, study: bool, whole: bool
-) -> Reading:
+def _of_wabbit(path, kind: str, renaming: "Renaming", study: bool, whole: bool) -> Reading:
     """The reading of a log of Vowpal Wabbit's."""
     if study:
         raise DataError(path, f"it is {kind}", advice="A study takes CSV, parquet and Arrow")
@@ -187,8 +169,9 @@ def _of_wabbit(
         if is_id and wabbit.ID in content.table.column_names:
             renaming.columns = {"id": wabbit.ID, **renaming.columns}
         renaming.ignore |= {wabbit.ID}
-    of_lists = "above" if KEY + "list" in content.table.column_names else None
-    units = replace(units, propensity_of=units.propensity_of or of_lists)
+    options, units = renaming.options, renaming.options.units
+    if KEY + "list" in content.table.column_names and not units.propensity_of:
+        options = replace(options, units=replace(units, propensity_of="above"))
     form = [kind] + ([f"packed with {stream.packing}"] if stream.packing else [])
     form += ["reward = -cost"]
     names = [name.removeprefix(KEY) for name in content.table.column_names]
@@ -202,8 +185,7 @@ def _of_wabbit(
         columns=columns,
         lines=content.lines,
         problems=content.problems,
-        categorical=frozenset(categorical),
-        units=units,
+        options=options,
     ).reading()
 
 
@@ -215,19 +197,12 @@ def first_bytes(path) -> bytes:
         return file.read(8)
 
 
-def read_frame(
-    frame,
-    columns: Mapping[str, str] | None = None,
-    ignore=(),
-    categorical=(),
-    units: Units = NO_UNITS,
-) -> Reading:
+def read_frame(frame, options: Options = PLAIN) -> Reading:
     """Take a log from a data frame of pandas, polars or Arrow; see `read`, whose `path` is "data
     frame" then.
     """
     name = "data frame"
-    renaming = Renaming(name, columns or {}, frozenset(ignore))
-    return _read(name, (table_of(frame), name, None, []), renaming, categorical, units)
+    return _read(name, (table_of(frame), name, None, []), Renaming(name, options))
 
 
 def read_log(path, whole: bool = False) -> Log:
@@ -305,13 +280,12 @@ class Renaming:
     line : of the file that has them, if it is text
     """
 
-    def __init__(self, path, columns: Mapping[str, str], ignore: frozenset[str]):
-        for role in columns:
+    def __init__(self, path, options: Options):
+        for role in options.columns:
             if role not in ROLES:
                 raise unknown("role of a column", role, ROLES)
-        self.path = path
-        self.columns = dict(columns)
-        self.ignore = ignore
+        self.path, self.options = path, options
+        self.columns, self.ignore = dict(options.columns), frozenset(options.ignore)
         self.header = ()
         self.line = None
         self.inside: dict[str, str] = {}
@@ -389,7 +363,7 @@ def _arrow(path):
         return named(pa.Table.from_batches(parts, reader.schema))
 
 
-def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical, named):
+def _csv(path, head: bytes, renaming: Renaming, whole: bool, named):
     """The table of a CSV file, its form in words, the line of each row, and the problems of its
     lines.
     """
@@ -413,9 +387,9 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical, named)
 
     places = [name or f"\0{number}" for number, name in enumerate(names)]  # no two alike
     included = [*([places[0]] if index else []), *filter(None, names)]
-    are_texts = {"action", "timestamp", *categorical}
+    are_texts = {"action", "timestamp", *renaming.options.categorical}
     texts = {name: pa.string() for name in names if name in are_texts or name.startswith(KEY)}
-    options = {
+    reading = {
         "read_options": csv.ReadOptions(
             use_threads=False, block_size=BLOCK, column_names=places, skip_rows=1
         ),
@@ -437,7 +411,7 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical, named)
     }
     with Unpacked(path) as stream:
         try:
-            table = csv.read_csv(stream, **options)
+            table = csv.read_csv(stream, **reading)
         except pa.ArrowInvalid as error:
             if "Empty CSV" not in str(error):
                 refuse_unclosed(path, delimiter)

@@ -20,7 +20,7 @@ from scant_ads.reading.names import (
     is_called_a_visit,
     looks_like_times,
 )
-from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, Reading, Visits, is_feature
+from scant_ads.reading.visits import ELIGIBLE, KEY, PLAIN, Problem, Reading, Visits, is_feature
 
 LIKE = 0.75  # how like a role a name has to be to be proposed for it
 # a column of text with this share of numbers, or more, is one of numbers with mistakes
@@ -45,7 +45,6 @@ class Columns:
         no row needs to have a value
     plan : a `nested.Plan`, by which columns of JSON objects are taken apart; None to take them as
         they are
-    listing : the column of lists of eligible ads, as the log calls it
     alike : how many ads the log shows alike, if that is what its only propensity says with few
         digits, and 0 if not; None where this table tells, see `Columns.shown_alike`
     """
@@ -59,18 +58,16 @@ class Columns:
         columns=(),
         lines=None,
         problems=(),
-        categorical=frozenset(),
+        options=PLAIN,
         kinds=None,
         plan=None,
-        units=NO_UNITS,
-        listing=ELIGIBLE,
         alike=None,
     ):
         self.alike, self.fraction = alike, ""
         self.path, self.form, self.columns, self.lines = path, form, columns, lines
-        self.kinds, self.units = {} if kinds is None else kinds, units
-        self.problems, self.categorical, self.rows = list(problems), categorical, table.num_rows
-        self.listing = (plan and plan.listing) or listing
+        self.kinds, self.problems = {} if kinds is None else kinds, [*problems]
+        self.units, self.categorical, self.rows = options.units, options.categorical, table.num_rows
+        self.listing = (plan and plan.listing) or options.columns.get(ELIGIBLE, ELIGIBLE)
         if plan:
             with files.foreign(path, "readable log"):
                 table, row_problems = plan.apply(table)

@@ -18,11 +18,11 @@ from scant_ads.diagnosis.showings import Groups
 from scant_ads.policies import learning
 from scant_ads.progress import silent
 from scant_ads.reading import formats, layout, summing
-from scant_ads.reading.amounts import NO_UNITS, Units
+from scant_ads.reading.amounts import Units
 from scant_ads.reading.folder import OF_LOG, ROWS, Folder
 from scant_ads.reading.names import COSTLY, is_called_a_cost
 from scant_ads.reading.tally import CUTS, Summary
-from scant_ads.reading.visits import Batch, Problem, Reading, Visits
+from scant_ads.reading.visits import PLAIN, Batch, Options, Problem, Reading, Visits
 from scant_ads.unit import Unit
 
 # rows of a folder that are learnt from, about: as many as fit in memory, and more than steps take
@@ -42,7 +42,7 @@ class Log:
 
     source : the log in memory, or its folder
     chosen : bool (rows), which rows of the source belong to it; None for all
-    reward : what its column of rewards is called
+    options : how it was read
     unit : what its rewards are counted in
     """
 
@@ -52,12 +52,10 @@ class Log:
         name: str | None = None,
         half_of: "Log | None" = None,
         chosen=None,
-        units: Units = NO_UNITS,
-        reward: str = "reward",
+        options: Options = PLAIN,
     ):
-        self.reward = reward
         self.source, self.name = source, name or str(source.path)
-        self.half_of, self.chosen, self.units = half_of, chosen, units
+        self.half_of, self.chosen, self.options = half_of, chosen, options
         self.summarised: Summary | None = None  # of all rows, once they have been read
 
     @classmethod
@@ -114,14 +112,15 @@ class Log:
     @classmethod
     def _of(cls, read, source, columns, ignore, categorical, units: Units) -> "Log":
         _check_names(columns, ignore=ignore, categorical=categorical)
-        reading = read(source, columns, ignore, categorical, units)
-        return cls(reading, units=units, reward=(columns or {}).get("reward", "reward"))
+        options = Options(columns or {}, frozenset(ignore), frozenset(categorical), units)
+        return cls(read(source, options), options=options)
 
     @property
     def unit(self) -> Unit:
-        least, largest = self.units.reward_min, self.units.reward_max
-        least, largest = (0.0 - largest, 0.0 - least) if self.units.less else (least, largest)
-        return Unit(largest, self.units.reward_unit, least=least)
+        units = self.options.units
+        least, largest = units.reward_min, units.reward_max
+        least, largest = (0.0 - largest, 0.0 - least) if units.less else (least, largest)
+        return Unit(largest, units.reward_unit, least=least)
 
     @property
     def visits(self) -> Visits:
@@ -161,7 +160,7 @@ class Log:
         """The log of some of its rows, bool (rows)."""
         chosen = np.ones(self.source.rows, bool) if self.chosen is None else self.chosen.copy()
         chosen[chosen] = rows  # of this log, which may be a part of its source
-        return type(self)(self.source, name, half_of, chosen, self.units, self.reward)
+        return type(self)(self.source, name, half_of, chosen, self.options)
 
     @property
     def in_folder(self) -> bool:
@@ -297,16 +296,16 @@ class Log:
     @property
     def _of_rewards(self) -> list[Problem]:
         """The question whether less is better, if that is open, and rewards are called so."""
-        units = self.units
-        if units.less is not None or units.reward_max <= 0 or not is_called_a_cost(self.reward):
+        units, reward = self.options.units, self.options.columns.get("reward", "reward")
+        if units.less is not None or units.reward_max <= 0 or not is_called_a_cost(reward):
             return []
-        reason = f"rewards are column {self.reward!r}, of which less may be better"
+        reason = f"rewards are column {reward!r}, of which less may be better"
         return [
             Problem(
                 COSTLY,
                 reason,
                 "Say --less if it is, and --no-less if more is better",
-                column=self.reward,
+                column=reward,
             )
         ]
 
