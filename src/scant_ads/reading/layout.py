@@ -45,6 +45,7 @@ class Columns:
         no row needs to have a value
     plan : a `nested.Plan`, by which columns of JSON objects are taken apart; None to take them as
         they are
+    options : how the log is to be read; columns of the table have their roles already
     alike : how many ads the log shows alike, if that is what its only propensity says with few
         digits, and 0 if not; None where this table tells, see `Columns.shown_alike`
     """
@@ -269,10 +270,7 @@ class Columns:
                 unit = "percent" if is_percent else "log"
                 self.add("percent", reason, f"Read them with --propensities {unit}", bad)
                 return values
-        reason, mend = (
-            "is not in (0, 1]",
-            "It is the probability of the ad shown",
-        )
+        reason, mend = "is not in (0, 1]", "It is the probability of the ad shown"
         if low == top == 0:
             reason += ", as in every row: none was logged"
         elif as_written and low > 0 and 1 < top <= 1 + logs.SLACK:
