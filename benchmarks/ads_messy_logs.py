@@ -1075,11 +1075,13 @@ CASES: dict[str, tuple] = {
         2,
     ),
     "losses": (
-        "losses, 1 minus the reward",
+        "costs, 1 minus the reward",
         NUMBERS,
         "",
         lambda w: w.given(
-            changed(w.log(), "reward", lambda reward: 1 - reward), reading=["--rewards", "losses"]
+            changed(w.log(), "reward", lambda reward: 1 - reward),
+            reading=["--less"],
+            rates=lambda visits: w.rates(visits) - 1,
         ),
     ),
     "costs-minus": (
@@ -1087,7 +1089,8 @@ CASES: dict[str, tuple] = {
         NUMBERS,
         "",
         lambda w: w.given(
-            changed(w.log(), "reward", lambda reward: -reward), reading=["--rewards", "costs"]
+            changed(w.log(), "reward", lambda reward: -reward),
+            reading=["--less", "--reward-min", -1, "--reward-max", 0],
         ),
     ),
     "huge": (

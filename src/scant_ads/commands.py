@@ -4,54 +4,13 @@ one.
 
 import argparse
 import json
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import fields
 from functools import partial
-from itertools import count
 from pathlib import Path
 from shlex import quote
 
 from scant.files import check_outputs
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that takes no option twice, and whose help ends with the kinds of learners, if its
-    command learns any.
-
-    The kinds are imported only for the help.
-
-    learns : whether the command learns policies
-    options_given : the options that have been given, of those that are to be given once
-    """
-
-    def __init__(self, *arguments, learns: bool = False, **settings):
-        super().__init__(*arguments, **settings)
-        self.learns, self.options_given = learns, set()
-        self.register("action", None, Once)
-        self.register("action", "store_true", partial(Once, nargs=0, const=True, default=False))
-        self.register("action", "store_false", partial(Once, nargs=0, const=False, default=True))
-
-    def format_help(self) -> str:
-        if self.learns:
-            from scant_ads.policies.learning import LEARNT
-
-            self.epilog = (
-                f"Kinds of learners: {', '.join(LEARNT)}; or a scikit-learn classifier or "
-                "regressor, as module:Class, "
-                'if need be with settings as JSON, such as \'sklearn.linear_model:Ridge={"alpha": '
-                "10}'."
-            )
-        return super().format_help()
-
-
-class Once(argparse.Action):
-    """An option that is to be given once."""
-
-    def __call__(self, parser, namespace, values, option_string=None):
-        if self.dest in parser.options_given:
-            raise argparse.ArgumentError(self, "it is given twice: give it once")
-        parser.options_given.add(self.dest)
-        setattr(namespace, self.dest, self.const if self.nargs == 0 else values)
 
 
 class Pairs(argparse.Action):
@@ -73,10 +32,10 @@ class Pairs(argparse.Action):
 def add(parser: argparse.ArgumentParser) -> None:
     """Make a parser that of `scant ads`: the entry point `ads` of the group `scant.commands`."""
     parser.description = "For practitioners: which policy would have earned more clicks?"
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name, function, help, *options, learns=False):
-        added = commands.add_parser(name, help=help, description=help, learns=learns)
+    def command(name, function, help, *options):
+        added = commands.add_parser(name, help=help, description=help)
         added.set_defaults(function=function)
         for names, settings in options:
             added.add_argument(*names, **settings)
@@ -84,7 +43,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     def option(*names, **settings):
         return names, settings
 
-    policies = ("targeted", "uniform")
+    kind = (
+        "a kind of learner: logistic, forest, auc-ranker, cost-sensitive-oaa, filter-tree; or a "
+        "scikit-learn classifier or regressor, as module:Class, if need be with settings as JSON, "
+        "such as 'sklearn.linear_model:Ridge={\"alpha\": 10}'"
+    )
     reading = (
         option(
             "--columns",
@@ -128,16 +91,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         ),
         option(
             "--less",
-            action="store_true",
-            default=None,
-            help="less is better, as of refunds: rewards are minus what is written",
-        ),
-        option(
-            "--no-less",
-            dest="less",
-            action="store_false",
-            default=None,
-            help="more is better, though the column is called like costs",
+            action=argparse.BooleanOptionalAction,
+            help="less is better, as of refunds: rewards are minus what is written; --no-less if "
+            "more is better, though the column is called like costs",
         ),
         option(
             "--reward-unit",
@@ -181,11 +137,6 @@ def add(parser: argparse.ArgumentParser) -> None:
             help="what propensities of lists, and columns policy:NAME, are of: the item given the "
             "items above it, the item at its place, or the whole list",
         ),
-        option(
-            "--rewards",
-            choices=("costs", "losses"),
-            help="what rewards are written as, if not as rewards: minus the reward, or 1 minus it",
-        ),
     )
     learning = (
         option(
@@ -222,7 +173,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("campaign", help="the campaign's name: hotel, bank-1, bank-2"),
         option(
             "--policy",
-            choices=policies,
+            choices=("targeted", "uniform"),
             required=True,
             help="who shows the ads: the campaign, or chance",
         ),
@@ -274,9 +225,8 @@ def add(parser: argparse.ArgumentParser) -> None:
             "--policy",
             action="append",
             default=[],
-            help="a kind of learner, a scikit-learn model as module:Class, the file of a saved "
-            "policy, NAME of a column policy:NAME of the test log, ad:ID for one ad for everyone, "
-            "or each-ad; may be repeated (default each-ad)",
+            help=f"{kind}; or the file of a saved policy, NAME of a column policy:NAME of the test "
+            "log, ad:ID for one ad for everyone, or each-ad; may be repeated (default each-ad)",
         ),
         option(
             "--baseline",
@@ -305,7 +255,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         ),
         option(
             "--least-propensity",
-            type=_propensity,
+            type=number_or_unknown,
             help="least probability, by design, of any ad under the policy that logged the "
             "test, or 'unknown'",
         ),
@@ -319,9 +269,8 @@ def add(parser: argparse.ArgumentParser) -> None:
             "than this share, as purchase=0.05; may be repeated",
         ),
         *learning,
-        option("--output", type=_csv_or_json, help="the table to write, .csv or .json"),
+        option("--output", type=Path, help="the table: JSON if its name ends in .json, else CSV"),
         option("--report", type=Path, help="the report to write, one HTML file"),
-        learns=True,
     )
     command(
         "fit",
@@ -329,10 +278,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "Learn a policy from a log, and save it.",
         option("log", help="the log to learn from: see `check`"),
         *reading,
-        option("--policy", required=True, help="the kind of learner"),
+        option("--policy", required=True, help=kind),
         *learning,
         option("--output", type=Path, required=True, help="the policy to write, an Arrow file"),
-        learns=True,
     )
     command(
         "apply",
@@ -455,14 +403,13 @@ def evaluate(arguments) -> None:
 
 
 def fit(arguments) -> None:
-    from scant_ads import Policy, text
-    from scant_ads.policies import models
+    from scant_ads import text
+    from scant_ads.policies import saving
     from scant_ads.progress import Progress
 
     check_outputs([arguments.output], [arguments.log])
-    asked = arguments.policy
-    policy = Policy(models.made(asked) if models.is_named(asked) else asked, **_settings(arguments))
-    _check_saved({asked: policy})
+    policy = _learner(arguments.policy, arguments)
+    saving.check_kind(policy)
     with Progress() as progress:
         (log,) = _logs(arguments, arguments.log, progress=progress)
         policy = policy.fitted_to(log.learnable.visits, progress=progress)
@@ -524,37 +471,14 @@ def _saved(policies: list[str]) -> list[str]:
     ]
 
 
-def _check_saved(policies: dict) -> None:
-    """Raise a SettingError if one of the policies cannot be saved, which parts of a log need,
-    too.
-    """
-    from scant_ads import Policy
-    from scant_ads.policies import saving
-
-    for policy in policies.values():
-        if isinstance(policy, Policy):
-            saving.check_kind(policy)
-
-
-def _shortest(path: Path, paths: Iterable[Path]) -> Path:
-    """The end of a path with as many folders as tell it from others whose file has the same
-    name.
-    """
-    alike = {other for other in paths if other.stem == path.stem}
-    depth = next(
-        depth for depth in count(1) if len({other.parts[-depth:] for other in alike}) == len(alike)
-    )
-    return Path(*path.parts[-depth:])
-
-
 def _policies(arguments, test) -> dict:
     """The policies that --policy asks for, by the names that they have in tables.
 
     Each is a saved policy, a kind or a model to be learnt, or a column of the test log. A saved
-    policy has the name of its file without .arrow, with as many folders as tell it from others;
-    with .arrow, if another policy has this name. A model has the name of its class, with as much
-    more as tells it from others.
+    policy has the name of its file without .arrow, a model that of its class: what was asked for,
+    if another policy has this name.
     """
+    from scant.data.logs import repeated
     from scant.errors import SettingError
     from scant_ads import Policy
     from scant_ads.evaluation.arms import AD
@@ -562,41 +486,30 @@ def _policies(arguments, test) -> dict:
     from scant_ads.policies import models
     from scant_ads.policies.learning import LEARNT
 
-    paths = {name: Path(name) for name in _saved(arguments.policy)}
-    named = models.names_of(
-        name
-        for name in arguments.policy
-        if models.is_named(name)
-        and name not in paths
-        and not name.startswith((AD, COLUMN))
-        and name not in test.policies
-    )
-    taken, policies, files = {*ALWAYS, *arguments.policy, *named.values()}, {}, []
+    if twice := repeated(arguments.policy):
+        raise SettingError(f"--policy {twice[0]} is given twice: give each policy once")
+    saved, names, policies = _saved(arguments.policy), {}, {}
     for asked in arguments.policy:
         check_meant(asked, test.policies)
-        name = asked
-        if asked in named and named[asked] not in {*ALWAYS, *arguments.policy}:
-            name = named[asked]
-        if asked in paths:
-            last = _shortest(paths[asked], paths.values())
-            name = str(last if str(last.with_suffix("")) in taken else last.with_suffix(""))
-        file = paths[asked].resolve() if asked in paths else None
-        if name in policies or (file and file in files):
-            raise SettingError(f"--policy {asked} is given twice: give each policy once")
-        files.append(file)
-        if asked in named or asked in LEARNT:
-            kind = models.made(asked) if asked in named else asked
-            policies[name] = Policy(kind, **_settings(arguments))
+        is_column = asked in test.policies or asked.startswith((AD, COLUMN))
+        if asked in saved:
+            names[asked], policies[asked] = Path(asked).stem, Policy.load(asked)
+        elif not is_column and (asked in LEARNT or models.is_named(asked)):
+            names[asked] = asked.partition("=")[0].rpartition(":")[2]
+            policies[asked] = _learner(asked, arguments)
         else:
-            policies[name] = Policy.load(asked) if file else asked
-    return policies
+            names[asked] = policies[asked] = asked
+    count = Counter([*ALWAYS, *names.values()])
+    return {asked if count[name] > 1 else name: policies[asked] for asked, name in names.items()}
 
 
-def _settings(arguments) -> dict:
-    """The settings of a policy that a command has; the others have their defaults."""
+def _learner(asked: str, arguments):
+    """The policy to be learnt of a kind, or by a model."""
     from scant_ads import Policy
+    from scant_ads.policies import models
 
-    return _given(arguments, Policy, "kind")
+    kind = models.made(asked) if models.is_named(asked) else asked
+    return Policy(kind, **_given(arguments, Policy, "kind"))
 
 
 def _given(arguments, made: type, *but: str) -> dict:
@@ -616,7 +529,7 @@ def _test_and_train(arguments, paths, progress, guard: str | None = None) -> tup
     return test.split(share, by, arguments.seed)[::-1]
 
 
-def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = None) -> list:
+def _logs(arguments, *paths, progress, guard: str | None = None) -> list:
     """The logs of some files, read as the arguments say.
 
     guard : the column to take as the reward in place of the log's own; columns of guard rails are
@@ -717,16 +630,5 @@ def _split_of(text: str) -> float | str | dict[str, float]:
     return shares
 
 
-def _propensity(text: str) -> float | str:
-    if text == "unknown":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'unknown'") from None
-
-
-def _csv_or_json(text: str) -> Path:
-    if not text.lower().endswith((".csv", ".json")):
-        raise argparse.ArgumentTypeError(f"{text!r} ends neither in .csv nor in .json")
-    return Path(text)
+def number_or_unknown(text: str) -> float | str:
+    return text if text == "unknown" else float(text)

@@ -3,7 +3,7 @@
 import io
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from scant import __version__, files
@@ -18,7 +18,7 @@ ASSETS = Path(__file__).parent / "assets"
 
 
 def write(
-    evaluation, path, health: Mapping[str, Mapping] = (), settings: Mapping = (), inputs=()
+    evaluation, path, health: Mapping[str, Mapping], settings: Mapping, inputs: Iterable
 ) -> None:
     """Write a report of an evaluation.
 
@@ -39,7 +39,7 @@ def write(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    health = {name: _health(facts) for name, facts in dict(health).items()}
+    health = {name: _health(facts) for name, facts in health.items()}
     mix, others = _mix(evaluation)
     unit, share = evaluation.unit, text.percent(evaluation.level)
     page = environment.get_template("report.html").render(
@@ -59,7 +59,7 @@ def write(
         missed=f"{100 * (1 - evaluation.level):.3g}",
         health=health,
         doubts=any(log["problems"] for log in health.values()),
-        settings={name: _shown(value) for name, value in dict(settings).items()},
+        settings={name: _shown(value) for name, value in settings.items()},
         inputs=[(str(path), files.sha256(path)) for path in inputs if Path(path).is_file()],
         version=__version__,
     )

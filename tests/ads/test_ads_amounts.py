@@ -38,25 +38,21 @@ def test_amounts_are_read_where_their_marks_leave_no_doubt(texts, expected):
 
 @given(
     st.lists(st.floats(-1e6, 1e6).map(lambda value: round(value, 3)), min_size=1, max_size=5),
-    st.sampled_from([None, "costs", "losses"]),
+    st.booleans(),
 )
-def test_whoever_follows_the_advice_on_rewards_has_them_read(values, way):
+def test_whoever_follows_the_advice_on_rewards_has_them_read(values, less):
     values = np.array(values)
 
     def fits(units):
         shares = units.shares(values)
         return ((shares >= 0) & (shares <= 1)).all()
 
-    units = Units(rewards=way)
+    units = Units(less=less)
     if not fits(units):
-        _, mend = units.refusal(values[0], values.min(), values.max())
-        ways = re.findall(r"(?:--(?:rewards \w+|reward-m\w+ -?[\d.e+]*\d)(?: |))+", mend)
-        assert ways
-        for options in ways:
-            words = [word.removeprefix("--").replace("-m", "_m") for word in options.split()]
-            named = dict(zip(words[::2], words[1::2], strict=True))
-            numbers = {key: float(text) for key, text in named.items() if key != "rewards"}
-            assert fits(Units(**named | numbers))
+        _, mend = units.refusal(values[0], values.min(), values.max(), "")
+        ends = re.findall(r"--reward-(min|max) (-?[\d.e+]*\d)", mend)
+        assert ends
+        assert fits(Units(less=less, **{f"reward_{end}": float(text) for end, text in ends}))
 
 
 def blocked(rows=3000, seed=0) -> pd.DataFrame:

@@ -213,7 +213,7 @@ def test_contexts_have_the_features_that_a_policy_learnt_from(logs):
     for wrong, message in (
         (new.rename(columns={"kind": "kinds"}), "no column 'kind', a feature of the policy"),
         (new.assign(age=ages), "row 8: age 'old' is not a number"),
-        (new.assign(age=[1, 2, 1e300, *range(17)]), "row 3: age is not finite"),
+        (new.assign(age=[1, 2, 1e300, *range(17)]), "row 3: feature .age. is not finite"),
     ):
         with pytest.raises(DataError, match=message):
             policy.predict(wrong)

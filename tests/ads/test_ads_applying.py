@@ -23,6 +23,7 @@ from scant import files
 from scant.errors import DataError, SettingError
 from scant_ads.policies import applying, encoding
 from scant_ads.reading import arrays, formats
+from scant_ads.reading.visits import Options
 
 CONTEXTS = ["kind", "age"]
 
@@ -83,7 +84,7 @@ def test_encoding_is_that_of_scikit_learn(train, test):
     logs = []
     for rows in (train, test):
         made = framed([("red", 1.0), *rows]).assign(action="a", reward=0, propensity=1.0)
-        logs.append(formats.read_frame(made, categorical=["kind"]).visits)
+        logs.append(formats.read_frame(made, Options(categorical=["kind"])).visits)
     train, test = logs
     encoder = encoding.fit(train)
     found = encoder.transform(test).features

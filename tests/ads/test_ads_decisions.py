@@ -164,7 +164,7 @@ def test_no_least_propensity_needs_to_be_known(tmp_path, capsys):
     assert '"declared_weight": null' in (tmp_path / "table.json").read_text()
     with pytest.raises(SystemExit):
         ads(f"{asked} --least-propensity unknwn")
-    assert "'unknwn' is neither a number nor 'unknown'" in capsys.readouterr().err
+    assert "invalid number_or_unknown value: 'unknwn'" in capsys.readouterr().err
 
 
 def test_deficient_support_is_named():

@@ -63,7 +63,6 @@ def test_a_list_may_be_written_in_many_ways(tmp_path, form):
     written, roles = made.assign(eligible=made["eligible"].map(FORMS[form])), {"eligible": "x2"}
     logs = [
         sa.Log.from_frame(written),
-        sa.Log.from_frame(written.rename(columns={"eligible": "candidates"})),
         sa.Log.from_frame(written.rename(columns=roles), roles),
     ]
     if form not in ("lists", "arrays"):
@@ -72,7 +71,6 @@ def test_a_list_may_be_written_in_many_ways(tmp_path, form):
     for log in logs:
         assert log.visits.actions == ADS and log.visits.names == ("x",)
         np.testing.assert_array_equal(log.visits.eligible, of(made))
-    assert "eligible ads by 'candidates'" in str(logs[1].check())
     assert sa.Log.from_frame(written, ignore=["eligible"]).visits.eligible is None
 
 
@@ -88,16 +86,19 @@ def test_lists_of_numbers_and_lists_in_objects(tmp_path):
     texts = inside.assign(context=inside["context"].map(json.dumps))
     texts.to_csv(tmp_path / "log.csv", index=False)
     for name in ("log.parquet", "log.csv", "folder"):
-        for columns in ({}, {"eligible": "context.candidates"}):
-            visits = sa.Log.read(tmp_path / name, columns).visits
-            assert (visits.names, visits.lists) == (("context.x",), "context.candidates")
-            np.testing.assert_array_equal(visits.eligible, of(made))
+        visits = sa.Log.read(tmp_path / name, {"eligible": "context.candidates"}).visits
+        assert (visits.names, visits.lists) == (("context.x",), "context.candidates")
+        np.testing.assert_array_equal(visits.eligible, of(made))
 
 
-def test_a_column_of_numbers_or_words_is_no_list():
-    made = frame(100).assign(eligible=1, available="yes", actions="click|buy")
-    visits = sa.Log.from_frame(made).visits
-    assert visits.eligible is None and visits.names == ("x", "eligible", "available", "actions")
+def test_a_column_called_eligible_has_the_lists_unless_another_one_has():
+    made = frame(100).rename(columns={"eligible": "can"}).assign(eligible=1)
+    log = sa.Log.from_frame(made, {"eligible": "can"})
+    assert log.visits.names == ("x", "eligible")
+    with pytest.raises(DataError, match="leave it out with ignore"):
+        _ = sa.Log.from_frame(made).visits
+    made["eligible"] = "a"
+    assert sa.Log.from_frame(made, ignore=["eligible", "can"]).visits.names == ("x",)
 
 
 @pytest.mark.parametrize(
@@ -384,7 +385,8 @@ def test_apply_finds_the_lists_that_an_object_holds(tmp_path, write):
     made, path = frame(300), tmp_path / "log.parquet"
     inside = made[["action", "reward", "propensity"]].assign(context=[*map(write, objects(made))])
     inside.to_parquet(path)
-    policy = sa.fit(sa.Log.read(path), "logistic", epsilon=0.3)
+    log = sa.Log.read(path, {"eligible": "context.candidates"})
+    policy = sa.fit(log, "logistic", epsilon=0.3)
     applying.apply(policy, path, tmp_path / "shown.csv", seed=1)
     shown, plain = pd.read_csv(tmp_path / "shown.csv"), sa.fit(made, "logistic", epsilon=0.3)
     shares = plain.predict_proba(made)[np.arange(300), shown["action"].map(ADS.index)]

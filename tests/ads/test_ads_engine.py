@@ -148,11 +148,11 @@ def test_of_very_many_ads_only_totals_are_kept(made, monkeypatch):
 
 
 def test_a_log_leaves_no_file_open():
-    """The file of its digests is closed when the log goes, without waiting for the collector."""
+    """The files of its digests are closed when the log goes, without waiting for the collector."""
     log = sa.Log.from_frame(frame(500))
     log.check()
     log.learnable.visits  # noqa: B018
-    digests, file = weakref.ref(log.summarised.digests), log.summarised.digests.file
+    digests, file = weakref.ref(log.summarised.digests), log.summarised.digests.files[0]
     gc.disable()
     try:
         del log

@@ -302,16 +302,14 @@ def test_visits_of_one_user_count_once():
     assert "dead-segment" not in problems(log, {"user": "visitor"})
 
 
-def test_rewards_add_up_over_parts_in_any_order():
+def test_rewards_add_up_over_batches():
     log = read(visits(money=True)).visits
     groups = Groups({"x": 0.0}, {"os": ("ios", "web")}, {"os": ()})
     block, whole, parts = np.arange(ROWS) * 10 // ROWS, Rewards(), Rewards()
     marks = groups.marks(log, block)
     whole.add(log, marks, block)
     for rows in (slice(2000, ROWS), slice(0, 700), slice(700, 2000)):
-        part = Rewards()
-        part.add(log.take(rows), marks[rows], block[rows])
-        parts.merge(part)
+        parts.add(log.take(rows), marks[rows], block[rows])
     assert (parts.policy_rows, parts.top) == (whole.policy_rows, whole.top)
     assert parts.counts.keys() == whole.counts.keys() == {"a", "b"}
     for ad, counts in whole.counts.items():

@@ -75,8 +75,7 @@ def test_settings_of_a_policy(asked, message):
         ({"ignore": "age"}, r"ignore is 'age'; it is a list of columns, as \['age'\]"),
         ({"columns": ["a"]}, "they are a mapping"),
         ({"propensity": True}, "a share is above 0"),
-        ({"less": 2}, "less"),
-        ({"less": True, "rewards": "costs"}, "give either `less=True` or `rewards`"),
+        ({"less": 2}, "less is 2"),
     ],
 )
 def test_settings_of_a_log(asked, message):
@@ -141,7 +140,5 @@ def test_it_is_asked_where_rewards_are_called_like_costs(name, asked, tmp_path, 
         assert ads(f"{words} {option}") == 0
         printed = capsys.readouterr().out
         assert "--no-less if more is better" not in printed and " none" not in printed
-    with pytest.raises(SystemExit):
-        ads(f"{words} --less --no-less")
     train, test = log.split(0.5)
-    assert train.reward == test.reward == name
+    assert train.options == test.options == log.options

@@ -76,7 +76,6 @@ def test_ids_that_look_alike_are_named(ids, alike):
     [
         ("example 0: 21cf6d39 0 6.7\n0 exid:0 11:2\n", "is no header of several columns"),
         ("ad1;0;0.25\nad2;1;0.25\n", "its first line is no header: '0' is a number"),
-        ("sep=;\naction;reward;propensity\nad1;0;0,25\n", "for Excel. Delete it"),
     ],
 )
 def test_a_first_line_of_data_is_no_header(text, reason, tmp_path):

@@ -2,7 +2,7 @@
 lacks, and visits that click otherwise than in the training log.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from shlex import quote
 
@@ -31,24 +31,21 @@ ROUNDED = 2e-3  # the largest relative error of a rounded tally
 SHARE = 1e-3  # of rows with texts that the training log lacks, from which on a note says so
 
 
-def problems(head: Iterable[Visits], nothing: float = 0.0) -> Iterator[Problem]:
+def problems(head: Visits, nothing: float) -> Iterator[Problem]:
     """Features that tell the reward so well that they look like something that is known only after
     it.
 
     head : the first rows of a log
     nothing : the share of the largest reward that a visit without one has
     """
-    head = list(head)
-    rewarded = (
-        np.concatenate([part.reward != nothing for part in head]) if head else np.empty(0, bool)
-    )
+    rewarded = head.reward != nothing
     rows, events = len(rewarded), int(np.count_nonzero(rewarded))
     if min(events, rows - events) < EVENTS:
         return
     some = np.r_[np.flatnonzero(rewarded)[:SAMPLE], np.flatnonzero(~rewarded)[:SAMPLE]]
-    for name in head[0].names:
+    for name in head.names:
         values, missing = _values(head, name, rewarded)
-        present = ~missing & (values != 0) if name not in head[0].categories else ~missing
+        present = ~missing & (values != 0) if name not in head.categories else ~missing
         several, values = int(np.count_nonzero(present)), np.where(missing, -np.inf, values)
         auc = _auc(values[some], rewarded[some])
         auc = _auc(values, rewarded) if max(auc, 1 - auc) > LIKELY else auc
@@ -79,29 +76,22 @@ def problems(head: Iterable[Visits], nothing: float = 0.0) -> Iterator[Problem]:
         )
 
 
-def _values(head: list[Visits], name: str, rewarded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _values(head: Visits, name: str, rewarded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A feature's numbers, float64 (rows), and where they are missing, bool (rows).
 
     A text becomes the share of rewarded rows among the rows with it. Odd rows get the share among
     even rows, and the other way round, since a rare text would tell its own rows too well.
     """
-    columns = [part.features[:, part.names.index(name)].astype(float) for part in head]
-    if name not in head[0].categories:
-        values = np.concatenate(columns)
+    if name not in head.categories:
+        values = head.feature(name).astype(float)
         return values, np.isnan(values)
-    code_of: dict[str, int] = {}
-    for index, part in enumerate(head):
-        codes = [code_of.setdefault(text, len(code_of)) for text in part.categories[name]]
-        columns[index] = np.array([*codes, 0])[columns[index].astype(int)]
-    code, values = np.concatenate(columns), np.empty(len(rewarded))
+    code, texts, values = head.codes(name), head.categories[name], np.empty(len(head))
     for half in range(2):
         others, half_rows = code[1 - half :: 2], slice(half, None, 2)
-        count = np.bincount(others, minlength=len(code_of))
-        share = (np.bincount(others, rewarded[1 - half :: 2], len(code_of)) + rewarded.mean()) / (
-            count + 1
-        )
-        values[half_rows] = share[code[half_rows]]
-    return values, code == code_of.get("", -1)
+        count = np.bincount(others, minlength=len(texts))
+        sums = np.bincount(others, rewarded[1 - half :: 2], len(texts))
+        values[half_rows] = ((sums + rewarded.mean()) / (count + 1))[code[half_rows]]
+    return values, np.array([not text for text in texts], bool)[code]
 
 
 def _auc(values: np.ndarray, positive: np.ndarray) -> float:

@@ -12,13 +12,12 @@ place to place if propensities are given what stands above, and is the number of
 if they are of the place alone.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from shlex import quote
 from typing import NamedTuple
 
 import numpy as np
 
-from scant_ads.diagnosis.shapes import ads_of, codes_of
 from scant_ads.reading import hashing
 from scant_ads.reading.names import is_called_a_place, is_called_a_visit, is_called_an_id
 from scant_ads.reading.visits import Problem, Visits
@@ -60,18 +59,15 @@ class Key(NamedTuple):
     is_sure: bool = False
 
 
-def problems(head: Iterable[Visits]) -> Iterator[Problem]:
+def problems(head: Visits) -> Iterator[Problem]:
     """Rows that share a visit, and propensities given what stands above, by a log's first rows."""
-    head = list(head)
-    if not head:
-        return
-    if head[0].list is not None:
+    if head.list is not None:
         yield from _of_kind(head)
         return
-    ad, place = ads_of(head), _place(head)
-    keys = list(_keys(head, ad, place))
+    place = _place(head)
+    keys = list(_keys(head, place))
     for key in keys:
-        why = _why(key, ad, place, len(keys))
+        why = _why(key, head.action, place, len(keys))
         if why is None:
             continue
         size = np.bincount(key.visit)
@@ -83,47 +79,43 @@ def problems(head: Iterable[Visits]) -> Iterator[Problem]:
         if key.words != "--id":  # of which `health.equal_rows` tells
             yield Problem(LISTS, reason, MEND.format(key.mend))
         mend = "Name the lists by --list COLUMN, and say --propensity-of above"
-        yield from _given_above(head, ad, place, key.visit, mend)
+        yield from _given_above(head, place, key.visit, mend)
         return
 
 
-def _of_kind(head: list[Visits]) -> Iterator[Problem]:
+def _of_kind(head: Visits) -> Iterator[Problem]:
     """The error that propensities are not of what is said, place or above."""
-    of_list, place = (
-        np.concatenate([getattr(part, name) for part in head]) for name in ("list", "place")
-    )
-    kind, of_log = head[0].propensity_of, (head, ads_of(head), place, of_list.astype(np.int64))
-    if not place.any():
+    if not head.place.any():
         return
-    if kind == "place":
-        yield from _given_above(*of_log, "Say --propensity-of above")
-    if kind == "above":
-        yield from _of_place(*of_log)
+    visit = head.list.astype(np.int64)
+    if head.propensity_of == "place":
+        yield from _given_above(head, head.place, visit, "Say --propensity-of above")
+    if head.propensity_of == "above":
+        yield from _of_place(head, visit)
 
 
-def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Iterator[Key]:
+def _keys(head: Visits, place: np.ndarray | None) -> Iterator[Key]:
     """All that may tell lists apart, the surest first."""
-    first, uniform = head[0], 1 / (ad.max() + 1)
-    if first.id is not None:
-        ids = np.concatenate([part.id for part in head])
-        yield Key("--id", numbered(*ids.T), uniform, "", True, True)
-    for name in filter(is_called_a_visit, first.names):
-        visit, mend = codes_of(head, name), f"--ignore {quote(name)}"
+    uniform = 1 / (head.action.max() + 1)
+    if head.id is not None:
+        yield Key("--id", numbered(*head.id.T), uniform, "", True, True)
+    for name in filter(is_called_a_visit, head.names):
+        visit, mend = _codes(head, name), f"--ignore {quote(name)}"
         is_sure = is_called_an_id(name) or USUAL * (visit.max() + 1) >= len(visit)
         yield Key(repr(name), visit, uniform, mend, True, is_sure)
     columns = {}
-    if first.user is not None:
-        columns["--user"] = np.concatenate([part.user for part in head])
-    if first.timestamp is not None:
-        time = np.concatenate([part.timestamp for part in head]).astype(np.int64)
+    if head.user is not None:
+        columns["--user"] = head.user
+    if head.timestamp is not None:
+        time = head.timestamp.astype(np.int64)
         columns |= {"time": time} if (time % DAY).any() else {}  # days do not tell visits apart
     exactly = "write times more exactly" if "time" in columns else "name its time by --time COLUMN"
     if columns:
-        repeat = uniform if "time" in columns else _least(head, ad)
+        repeat = uniform if "time" in columns else _least(head)
         yield Key(" and ".join(columns), numbered(*columns.values()), repeat, exactly)
     features = {
-        name: codes_of(head, name)
-        for name in first.names
+        name: _codes(head, name)
+        for name in head.names
         if not is_called_a_place(name) and not is_called_a_visit(name)
     }
     if features:
@@ -131,7 +123,7 @@ def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Itera
         yield Key(words, numbered(*columns.values(), *features.values()), uniform, exactly)
     for name, visit in features.items():
         if LONGEST * (visit.max() + 1) >= len(visit):
-            yield Key(repr(name), visit, _least(head, ad), f"--ignore {quote(name)}")
+            yield Key(repr(name), visit, _least(head), f"--ignore {quote(name)}")
     if place is not None and _follow(place):
         visit, mend = np.cumsum(place == place.min()), "--ignore the column of places"
         yield Key("places that follow each other", visit, uniform, mend, True, True)
@@ -142,19 +134,23 @@ def numbered(*columns: np.ndarray) -> np.ndarray:
     return np.unique(hashing.of_columns(*columns), return_inverse=True)[1]
 
 
-def _least(head: list[Visits], ad: np.ndarray) -> float:
+def _codes(head: Visits, name: str) -> np.ndarray:
+    """The number of each row's value of a feature among those that there are, int (rows)."""
+    return np.unique(head.feature(name), return_inverse=True)[1]
+
+
+def _least(head: Visits) -> float:
     """The least propensity, if every ad can be shown to about everyone; else 0."""
-    propensity = np.concatenate([part.propensity for part in head])
-    to_everyone = (1 / propensity).mean() >= TO_EVERYONE * (ad.max() + 1)
-    return float(propensity.min()) if to_everyone else 0.0
+    to_everyone = (1 / head.propensity).mean() >= TO_EVERYONE * (head.action.max() + 1)
+    return float(head.propensity.min()) if to_everyone else 0.0
 
 
-def _place(head: list[Visits]) -> np.ndarray | None:
+def _place(head: Visits) -> np.ndarray | None:
     """The place of each row, int (rows), by the first column that is called one, if any is."""
-    if head[0].position is not None:
-        return np.concatenate([part.position for part in head]).astype(int)
-    name = next(filter(is_called_a_place, head[0].names), None)
-    return None if name is None else codes_of(head, name)
+    if head.position is not None:
+        return head.position.astype(int)
+    name = next(filter(is_called_a_place, head.names), None)
+    return None if name is None else _codes(head, name)
 
 
 def _why(key: Key, ad: np.ndarray, place: np.ndarray | None, tests: int) -> str | None:
@@ -201,7 +197,7 @@ def _follow(place: np.ndarray) -> bool:
 
 
 def _whole_lists(
-    head: list[Visits], place: np.ndarray | None, visit: np.ndarray
+    head: Visits, place: np.ndarray | None, visit: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Lists of the usual length: their rows, int (lists x places); the mean of 1 / propensity at
     each place, by how much it is below that of the first place, and the error of this.
@@ -213,7 +209,7 @@ def _whole_lists(
     places = int(np.bincount(size)[2:].argmax()) + 2
     starts = (np.cumsum(size) - size)[size == places]
     rows = order[starts[:, None] + np.arange(places)]  # lists x places
-    times = 1 / np.concatenate([part.propensity for part in head])[rows]
+    times = 1 / head.propensity[rows]
     falls = times[:, :1] - times
     return (
         rows,
@@ -224,13 +220,13 @@ def _whole_lists(
 
 
 def _given_above(
-    head: list[Visits], ad: np.ndarray, place: np.ndarray | None, visit: np.ndarray, mend: str
+    head: Visits, place: np.ndarray | None, visit: np.ndarray, mend: str
 ) -> Iterator[Problem]:
     """The error that propensities are given what stands above."""
     rows, mean, fall, error = _whole_lists(head, place, visit)
     is_whole = np.abs(fall - np.arange(len(fall))) <= CLOSE + error
     # Slots that have fewer ads each are no such lists: there no other ads are seen.
-    seen = np.array([len(np.unique(of_place)) for of_place in ad[rows].T])
+    seen = np.array([len(np.unique(of_place)) for of_place in head.action[rows].T])
     others = seen[1:] > mean[1:] + 0.5
     if fall[-1] - error[-1] > CLOSE and is_whole.all() and others.all():
         reason = (
@@ -241,14 +237,12 @@ def _given_above(
         yield Problem(ABOVE, reason, mend, severity="error")
 
 
-def _of_place(
-    head: list[Visits], ad: np.ndarray, place: np.ndarray, visit: np.ndarray
-) -> Iterator[Problem]:
+def _of_place(head: Visits, visit: np.ndarray) -> Iterator[Problem]:
     """The error that propensities are those of an ad at its place, of lists whose places have the
     same ads.
     """
-    rows, mean, fall, error = _whole_lists(head, place, visit)
-    same = {*ad[rows[:, 0]]} == {*ad[rows[:, -1]]}
+    rows, mean, fall, error = _whole_lists(head, head.place, visit)
+    same = {*head.action[rows[:, 0]]} == {*head.action[rows[:, -1]]}
     is_flat = (np.abs(fall) <= CLOSE + error).all()
     if same and is_flat and fall[-1] + error[-1] < len(fall) - 1 - CLOSE:
         reason = (

@@ -56,39 +56,28 @@ class Rewards:
 
     def add(self, visits: Visits, marks: np.ndarray, block: np.ndarray) -> None:
         """Add the next rows; for `marks` and `block` see `Groups.marks`."""
-        some, added = np.flatnonzero(visits.reward), Rewards()
+        some = np.flatnonzero(visits.reward)
         for number, name in enumerate(visits.policies):
-            counts = np.bincount(
-                visits.action[visits.probabilities[:, number] > 0], minlength=len(visits.actions)
-            )
-            added.policy_rows[name] = dict(zip(visits.actions, counts.tolist(), strict=True))
-        added.course = _course(visits, marks, block, some) if len(visits.actions) <= ADS else None
+            may_show = visits.action[visits.probabilities[:, number] > 0]
+            counts = np.bincount(may_show, minlength=len(visits.actions))
+            of_policy = self.policy_rows.setdefault(name, {})
+            for ad, count in zip(visits.actions, counts.tolist(), strict=True):
+                of_policy[ad] = of_policy.get(ad, 0) + count
+        if self.course is not None and len({*self.course, *visits.actions}) <= ADS:
+            for ad, sums in _course(visits, marks, block, some).items():
+                self.course[ad] = self.course.get(ad, 0) + sums
+        else:
+            self.course = None
         part, marks = visits.take(some), marks[some]
         for number in np.unique(part.action):
             of_ad, ad = part.action == number, part.actions[number]
-            largest = float(part.reward[of_ad].max())
-            added.counts[ad] = np.count_nonzero(marks[of_ad], axis=0).astype(np.int64)
-            added.top[ad] = largest, int(np.count_nonzero(part.reward[of_ad] == largest))
-        self.merge(added)
-
-    def merge(self, other: "Rewards") -> None:
-        """Add further rows of the same log."""
-        for ad, counts in other.counts.items():
+            counts = np.count_nonzero(marks[of_ad], axis=0).astype(np.int64)
             self.counts[ad] = self.counts.get(ad, 0) + counts
-        if self.course is None or other.course is None or len({*self.course, *other.course}) > ADS:
-            self.course = None
-        else:
-            self.course |= {ad: self.course.get(ad, 0) + sums for ad, sums in other.course.items()}
-        for ad, (largest, count) in other.top.items():
-            own_largest, own_count = self.top.get(ad, (largest, 0))
-            if own_largest == largest:
-                self.top[ad] = largest, own_count + count
-            elif own_largest < largest:
-                self.top[ad] = largest, count
-        for name, counts in other.policy_rows.items():
-            of_policy = self.policy_rows.setdefault(name, {})
-            for ad, count in counts.items():
-                of_policy[ad] = of_policy.get(ad, 0) + count
+            largest = float(part.reward[of_ad].max())
+            count = int(np.count_nonzero(part.reward[of_ad] == largest))
+            before, several = self.top.get(ad, (largest, 0))
+            if before <= largest:
+                self.top[ad] = largest, count + (several if before == largest else 0)
 
 
 def _course(

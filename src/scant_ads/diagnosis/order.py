@@ -29,9 +29,7 @@ ROW = np.dtype(
 class Order:
     """The earliest rows of each part of a log, and how often successive rows of its file differ.
 
-    Those of a log can be put together from those of its parts.
-
-    start, rows : the number in the log of the first row, and how many there are
+    rows : how many there are
     kept : `ROW` (kept rows), in order: the part; the time in microseconds, or the row's number; a
         random number, by which rows of one time are ordered; the index of the ad; its propensity;
         the user, or the row's number
@@ -39,71 +37,41 @@ class Order:
     timed : whether rows have times
     rewarded : how many rows have a reward
     runs : how many runs of successive rows there are with one ad, and with or without a reward
-    ends : of the first and the last row the ad, and whether there is a reward; None without rows
+    last : of the last row the index of the ad, and whether it has a reward; -1 without rows
     """
 
-    start: int = 0
     rows: int = 0
     kept: np.ndarray = field(default_factory=lambda: np.empty(0, ROW))
     ads: dict[str, int] = field(default_factory=dict)
     timed: bool = False
     rewarded: int = 0
-    runs: tuple[int, int] = (0, 0)
-    ends: tuple[tuple[str, bool], tuple[str, bool]] | None = None
+    runs: list[int] = field(default_factory=lambda: [0, 0])
+    last: list[int] = field(default_factory=lambda: [-1, -1])
 
     def add(self, visits: Visits, block: np.ndarray) -> None:
         """Add the next rows of the log.
 
         block : int (rows), the part of the log of each row, below `BLOCKS`
         """
-        first = self.start + self.rows
-        number = first + np.arange(len(visits))
-        stream = generator(0, "advice", "ties").bit_generator
-        timed = False
-        rewarded = visits.reward > 0
-        time, user = number, number
-        if visits.timestamp is not None:
-            time, timed = visits.timestamp.astype(np.int64), True
-        if visits.user is not None:
-            user = visits.user
+        number = self.rows + np.arange(len(visits))
+        tie = generator(0, "advice", "ties").bit_generator.advance(self.rows)
+        time = number if visits.timestamp is None else visits.timestamp.astype(np.int64)
+        user = number if visits.user is None else visits.user
+        index = np.array([self.ads.setdefault(ad, len(self.ads)) for ad in visits.actions])
+        action, rewarded = index[visits.action], (visits.reward > 0).astype(int)
         early = np.flatnonzero(time <= self._latest(time, block)[block])
         kept = np.empty(len(early), ROW)
-        tie = stream.advance(first).random_raw(len(visits))
-        columns = block, time, tie, visits.action, visits.propensity, user
+        columns = block, time, tie.random_raw(len(visits)), action, visits.propensity, user
         for name, column in zip(ROW.names, columns, strict=True):
             kept[name] = column[early]
-        runs = tuple(
-            1 + int(np.count_nonzero(values[1:] != values[:-1]))
-            for values in (visits.action, rewarded)
-        )
-        ends = tuple((visits.actions[visits.action[row]], bool(rewarded[row])) for row in (0, -1))
-        ads = {ad: index for index, ad in enumerate(visits.actions)}
-        self.merge(
-            Order(0, len(visits), kept, ads, timed, int(np.count_nonzero(rewarded)), runs, ends)
-        )
-
-    def merge(self, other: "Order") -> None:
-        """Add further rows of the log, which come next in its file."""
-        for ad in other.ads:
-            self.ads.setdefault(ad, len(self.ads))
-        if len(other.kept):
-            kept = other.kept.copy()
-            kept["ad"] = np.array([self.ads[ad] for ad in other.ads])[kept["ad"]]
-            kept = np.concatenate([self.kept, kept])
-            kept = kept[np.lexsort((kept["tie"], kept["time"], kept["block"]))]
-            self.kept = kept[
-                np.arange(len(kept)) - np.searchsorted(kept["block"], kept["block"]) < KEPT
-            ]
-        self.rows, self.rewarded = self.rows + other.rows, self.rewarded + other.rewarded
-        self.timed = self.timed or other.timed
-        if self.ends and other.ends:
-            same = [last == first for last, first in zip(self.ends[1], other.ends[0], strict=True)]
-            self.runs = tuple(
-                a + b - joined for a, b, joined in zip(self.runs, other.runs, same, strict=True)
-            )
-            self.ends = self.ends[0], other.ends[1]
-        elif other.ends:
-            self.runs, self.ends = other.runs, other.ends
+        kept = np.concatenate([self.kept, kept])
+        kept = kept[np.lexsort((kept["tie"], kept["time"], kept["block"]))]
+        place = np.arange(len(kept)) - np.searchsorted(kept["block"], kept["block"])
+        self.kept, self.timed = kept[place < KEPT], visits.timestamp is not None
+        self.rows, self.rewarded = self.rows + len(visits), self.rewarded + int(rewarded.sum())
+        for which, values in enumerate((action, rewarded)):
+            self.runs[which] += np.count_nonzero(np.diff(np.r_[self.last[which], values]))
+            self.last[which] = values[-1]
 
     def _latest(self, time: np.ndarray, block: np.ndarray) -> np.ndarray:
         """The latest time at which a further row of each part may be kept, int64 (parts).

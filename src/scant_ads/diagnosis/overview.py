@@ -25,11 +25,11 @@ def facts(log, summary) -> dict:
         ("" if it is as written); eligible, how many ads could be shown at a visit, on average (None
         without lists); rewards, what they are counted in, see `Unit`; actions, with for each ad its
         id, impressions, clicks (the sum of rewards) and rate (None if it was never shown);
-        features, their names; flattened, by column of objects how many columns it became; texts, by
-        text feature the number of its texts; missing, by feature how many numbers it lacks;
-        policies, the names of the user's own policies in it; timestamps, the first and the last,
-        ISO 8601 in UTC, or None; users, how many there are and the most visits of one, or None if
-        they are not known; lists, likewise, where rows are places of lists and users not known
+        features, their names; texts, by text feature the number of its texts; missing, by feature
+        how many numbers it lacks; policies, the names of the user's own policies in it; timestamps,
+        the first and the last, ISO 8601 in UTC, or None; users, how many there are and the most
+        visits of one, or None if they are not known; lists, likewise, where
+        rows are places of lists and users not known
     """
     content = {"form": log.form}
     listed = [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)]
@@ -54,7 +54,7 @@ def facts(log, summary) -> dict:
             "fraction": log.source.fraction,
             "eligible": sum(tally.eligible.values()) / tally.rows if tally.eligible else None,
             "rewards": asdict(unit), "actions": actions,
-            "features": list(summary.names), "flattened": dict(log.source.flattened),
+            "features": list(summary.names),
             "texts": {name: len(texts) for name, texts in features.texts.items()},
             "missing": {name: count for name, count in features.missing.items() if count},
             "policies": list(summary.policies),
@@ -80,13 +80,6 @@ def describe(facts: Mapping) -> str:
             f"propensities: {propensities(facts)}",
             f"features: {len(facts['features'])}",
         ]
-        if facts["flattened"]:
-            counts = ", ".join(
-                f"{name} (into {count:,})" for name, count in facts["flattened"].items()
-            )
-            lines.append(
-                f"  of which these are values of columns of objects, taken apart: {counts}"
-            )
         if facts["texts"]:
             counts = ", ".join(f"{name} ({count:,})" for name, count in facts["texts"].items())
             lines.append(f"  of which these are text, with so many different ones: {counts}")

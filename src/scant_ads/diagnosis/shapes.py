@@ -2,7 +2,7 @@
 keep their ad.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from shlex import quote
 
 import numpy as np
@@ -19,36 +19,31 @@ VISITS, MOSTLY = 2, 0.9
 CHANCE = 1e-6
 
 
-def problems(head: Iterable[Visits], reported: Iterable[str] = ()) -> Iterator[Problem]:
+def problems(head: Visits, reported: Collection[str]) -> Iterator[Problem]:
     """Features that are something else, by the first rows of a log.
 
     reported : features of which this is said already
     """
-    head = list(head)
-    if head:
-        yield from _distributions(head)
-        if head[0].user is None:
-            yield from _stay(head, {*reported})
+    yield from _distributions(head)
+    if head.user is None:
+        yield from _stay(head, reported)
 
 
-def _distributions(head: list[Visits]) -> Iterator[Problem]:
+def _distributions(head: Visits) -> Iterator[Problem]:
     """Features called by the ads, as pi_0 and pi_1, that are from 0 to 1 and sum to 1 in each
     row.
     """
-    ads, names = logs.ordered({ad for part in head for ad in part.actions}), head[0].names
-    numbers = {name for name in names if name not in head[0].categories}
-    if len(ads) < 2:
+    numbers = {name for name in head.names if name not in head.categories}
+    if len(head.actions) < 2:
         return
-    for name in names:
-        prefix, first_ad, rest = name.rpartition(ads[0])
-        columns = [f"{prefix}{ad}" for ad in ads]
+    for name in head.names:
+        prefix, first_ad, rest = name.rpartition(head.actions[0])
+        columns = [f"{prefix}{ad}" for ad in head.actions]
         if not first_ad or rest or not numbers.issuperset(columns):
             continue
-        places = [names.index(column) for column in columns]
-        values = np.concatenate([part.features[:, places] for part in head])
-        if np.all((values >= 0) & (values <= 1)) and np.all(
-            np.abs(values.sum(axis=1) - 1) < logs.SLACK
-        ):
+        values = np.column_stack([*map(head.feature, columns)])
+        is_share = (values >= 0) & (values <= 1)
+        if is_share.all() and (np.abs(values.sum(axis=1) - 1) < logs.SLACK).all():
             policy = prefix.strip("_-:. ") or "mine"
             reason = (
                 f"features {logs.listing(columns)} sum to 1 in every row, as the "
@@ -63,7 +58,7 @@ def _distributions(head: list[Visits]) -> Iterator[Problem]:
             yield Problem(DISTRIBUTION, reason, mend, column=name)
 
 
-def _stay(head: list[Visits], reported: set[str]) -> Iterator[Problem]:
+def _stay(head: Visits, reported: Collection[str]) -> Iterator[Problem]:
     """Features whose values look like users: visits with the same value nearly always have the same
     ad.
 
@@ -75,21 +70,19 @@ def _stay(head: list[Visits], reported: set[str]) -> Iterator[Problem]:
     """
     from scipy import special
 
-    ad = ads_of(head)
-    propensity = np.concatenate([part.propensity for part in head])
-    drawn = propensity < 1
+    drawn = head.propensity < 1
     if not drawn.any():
         return
-    largest = float(propensity[drawn].max())
-    names = [name for name in head[0].names if name not in reported]
-    shuffled = generator(0, "advice", "stay").permutation(len(ad))
+    largest = float(head.propensity[drawn].max())
+    names = [name for name in head.names if name not in reported]
+    shuffled = generator(0, "advice", "stay").permutation(len(head))
     for name in names:
-        code = codes_of(head, name)
+        code = np.unique(head.feature(name), return_inverse=True)[1]
         order = np.lexsort((shuffled, code))
         order = order[drawn[order]]
         again = np.diff(code[order]) == 0
         several, tests = int(np.count_nonzero(again)), int(code.max()) + 1
-        same = int(np.count_nonzero(again & (np.diff(ad[order]) == 0)))
+        same = int(np.count_nonzero(again & (np.diff(head.action[order]) == 0)))
         if tests < LEAST_VALUES or several < VISITS * tests or same < MOSTLY * several:
             continue
         if special.bdtrc(same - 1, several, largest) < CHANCE / len(names):
@@ -107,32 +100,3 @@ def _stay(head: list[Visits], reported: set[str]) -> Iterator[Problem]:
                 "it is something else"
             )
             yield Problem(STAYS, reason, mend, column=name)
-
-
-def ads_of(head: list[Visits]) -> np.ndarray:
-    """The number of each row's ad among those that there are, int (rows)."""
-    ids: dict[str, int] = {}
-    return np.concatenate(
-        [
-            np.array([ids.setdefault(ad, len(ids)) for ad in part.actions])[part.action]
-            for part in head
-        ]
-    )
-
-
-def codes_of(head: list[Visits], name: str) -> np.ndarray:
-    """The number of each row's value of a feature among those that there are, int (rows)."""
-    if name not in head[0].categories:
-        return np.unique(
-            np.concatenate([part.features[:, part.names.index(name)] for part in head]),
-            return_inverse=True,
-        )[1]
-    ids: dict[str, int] = {}
-    return np.concatenate(
-        [
-            np.array([ids.setdefault(text, len(ids)) for text in part.categories[name]] or [0])[
-                part.features[:, part.names.index(name)].astype(int)
-            ]
-            for part in head
-        ]
-    )

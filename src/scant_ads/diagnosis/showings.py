@@ -38,7 +38,7 @@ files may be sorted by ad.
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from shlex import quote
 
@@ -105,20 +105,15 @@ class Groups:
     seen: int = 0
 
     @classmethod
-    def of(cls, head: Iterable[Visits], leaks: Collection[str] = ()) -> "Groups":
+    def of(cls, head: Visits, leaks: Collection[str] = ()) -> "Groups":
         """The groups by the first rows of a log; features that come after the click, `leaks`, make
         none.
         """
-        head = list(head)
-        if not head:
-            return cls()
         middles, texts, chosen, lacking, seen = {}, {}, {}, [], 0
-        rate = float(np.mean(np.concatenate([part.reward > 0 for part in head])))
-        for name in [name for name in head[0].names if name not in leaks][:FEATURES]:
-            if name not in head[0].categories:
-                numbers = np.concatenate(
-                    [part.features[:, part.names.index(name)] for part in head]
-                )
+        rate = float(np.mean(head.reward > 0))
+        for name in [name for name in head.names if name not in leaks][:FEATURES]:
+            if name not in head.categories:
+                numbers = head.feature(name)
                 middle = _middle(numbers)
                 middles |= {} if middle is None else {name: middle}
                 lacking += [name] if np.isnan(numbers).any() else []
@@ -180,15 +175,14 @@ class Groups:
 
         block : int (rows), the part of the log of each row, below `BLOCKS`
         """
-        place = {name: index for index, name in enumerate(visits.names)}
         all_rows, in_block = np.ones(len(visits), bool), block[:, None] == np.arange(BLOCKS)
-        numbers = visits.features[:, [place[name] for name in self.middles]]
+        numbers = visits.features[:, [visits.names.index(name) for name in self.middles]]
         is_above = numbers > np.array([*self.middles.values()], np.float32)
 
         def has(name: str, text: str) -> np.ndarray:
             texts = visits.categories[name]
             code = texts.index(text) if text in texts else -1
-            return visits.features[:, place[name]] == code
+            return visits.feature(name) == code
 
         kept = [has(name, text) for _, name, text in self._kept]
         others = [
@@ -198,26 +192,17 @@ class Groups:
             for name in self.texts
         ]
         missing = [
-            has(name, "")
-            if name in visits.categories
-            else np.isnan(visits.features[:, place[name]])
+            has(name, "") if name in visits.categories else np.isnan(visits.feature(name))
             for name in self.lacking
         ]
         return np.column_stack([all_rows, in_block, is_above, *kept, *others, *missing])
 
 
-def _counts(head: list[Visits], name: str) -> dict[str, tuple[int, int]]:
+def _counts(head: Visits, name: str) -> dict[str, tuple[int, int]]:
     """By text of a feature, how many rows have it, and how many of these a reward."""
-    counts: dict[str, tuple[int, int]] = {}
-    for part in head:
-        code, labels = part.features[:, part.names.index(name)].astype(int), part.categories[name]
-        rows, rewards = (
-            np.bincount(code[of], minlength=len(labels)).tolist() for of in (..., part.reward > 0)
-        )
-        for text, *added in zip(labels, rows, rewards, strict=True):
-            before = counts.get(text, (0, 0))
-            counts[text] = before[0] + added[0], before[1] + added[1]
-    return {text: both for text, both in counts.items() if both[0]}
+    texts, code = head.categories[name], head.codes(name)
+    counts = (np.bincount(code[of], minlength=len(texts)).tolist() for of in (..., head.reward > 0))
+    return {text: both for text, *both in zip(texts, *counts, strict=True) if both[0]}
 
 
 def _middle(values: np.ndarray) -> float | None:
@@ -264,33 +249,21 @@ class Showings:
         times = np.floor(SCALE / np.maximum(visits.propensity, LEAST) * (1 + 1e-12))
         powers = np.stack([np.ones_like(times), times, np.ceil(times**2 / SCALE)])
         order = np.argsort(visits.action, kind="stable")
-        ends = np.cumsum(np.bincount(visits.action, minlength=len(visits.actions)))
-        added = Showings(self.groups, np.count_nonzero(marks, axis=0))
-        for ad, rows in zip(visits.actions, np.split(order, ends[:-1]), strict=True):
-            added.ads[ad] = (powers[:, rows] @ marks[rows].astype(float)).astype(np.int64)
+        counts = np.bincount(visits.action, minlength=len(visits.actions))
+        self.rows = self.rows + np.count_nonzero(marks, axis=0)
+        for ad, rows in zip(visits.actions, np.split(order, np.cumsum(counts)[:-1]), strict=True):
+            sums = (powers[:, rows] @ marks[rows].astype(float)).astype(np.int64)
+            self.ads[ad] = self.ads.get(ad, 0) + sums
             if len(rows):
-                added.range[ad] = (
-                    float(visits.propensity[rows].min()),
-                    float(visits.propensity[rows].max()),
-                )
+                propensity = visits.propensity[rows]
+                ends = propensity.min(), propensity.max(), *self.range.get(ad, ())
+                self.range[ad] = float(min(ends)), float(max(ends))
         if visits.eligible is not None:
             could = (marks.T.astype(float) @ visits.eligible).astype(np.int64)
-            added.eligible = dict(zip(visits.actions, could.T, strict=True))
-        self.merge(added)
+            for ad, sums in zip(visits.actions, could.T, strict=True):
+                self.eligible[ad] = self.eligible.get(ad, 0) + sums
         self.order.add(visits, block)
         return marks
-
-    def merge(self, other: "Showings") -> None:
-        """Add the sums of further rows of the same log."""
-        self.groups = self.groups if len(self.rows) > 1 else other.groups
-        self.rows = self.rows + other.rows
-        for kept, added in ((self.ads, other.ads), (self.eligible, other.eligible)):
-            for ad, sums in added.items():
-                kept[ad] = kept.get(ad, 0) + sums
-        for ad, (low, high) in other.range.items():
-            lowest, highest = self.range.get(ad, (low, high))
-            self.range[ad] = min(lowest, low), max(highest, high)
-        self.order.merge(other.order)
 
     @property
     def sorted_by(self) -> str:

@@ -87,14 +87,14 @@ def adjusted(column: str, test: Log, train: Log | None) -> Adjusted:
         f"rewards are less {slope * test.unit.width:.4g} times ({column} less its mean), by "
         f"{rows}: there it explains {100 * explained:.0f} % of their variance"
     )
-    return Adjusted(Log(source, test.name, test.half_of, None, test.units), unit, note)
+    return Adjusted(Log(source, test.name, test.half_of, None, test.options), unit, note)
 
 
 def _numbers(visits: Visits, column: str, where: str) -> np.ndarray:
     """The values of a numeric feature, float64 (rows)."""
     if column not in visits.names:
         raise unknown("column for --covariate", column, visits.names)
-    values = visits.features[:, visits.names.index(column)].astype(float)
+    values = visits.feature(column).astype(float)
     if column in visits.categories or not np.isfinite(values).all():
         what = "it is text" if column in visits.categories else "it lacks numbers"
         raise DataError(

@@ -212,7 +212,7 @@ class Evaluation:
             for row in self.guards
         ]
 
-    def report(self, path, *logs, settings: Mapping = (), inputs=()) -> None:
+    def report(self, path, *logs, settings: Mapping | None = None, inputs=()) -> None:
         """Write one self-contained HTML file.
 
         logs : each a `Log`, whose facts and problems are shown
@@ -220,7 +220,7 @@ class Evaluation:
         """
         files.check_outputs([path], [*self.inputs, *inputs])
         health = {log.name: log.check() for log in logs}
-        report.write(self, path, health, settings, inputs)
+        report.write(self, path, health, settings or {}, inputs)
 
     def decision(self) -> str:
         """Which policy to choose, in a sentence or two; empty where there is no choice."""

@@ -1,14 +1,12 @@
 """A policy in use: the ad that each new visit is shown, and its propensity, for the next log."""
 
 import secrets
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from scant import files
 from scant.data import logs
@@ -116,15 +114,18 @@ def apply(
         "policy": policy.name,
         "input": files.sha256(path),
     }
-    with _Writer(target, metadata) as writer:
-        for table in batches.read(path, *read, keep, ROWS):
-            contexts = batches.contexts(table, names, texts, path, rows, lists)
-            _check_known(policy, contexts, path, rows)
-            action, propensity = drawn(policy, contexts, random.random(len(contexts)), epsilon)
-            writer.write(table.select(list(keep)), action, propensity, policy.actions)
-            counts += np.bincount(action, minlength=len(counts))
-            rows += len(contexts)
-            progress(f"chose ads for {rows:,} visits")
+    tables = []
+    for table in batches.read(path, *read, keep, ROWS):
+        contexts = batches.contexts(table, names, texts, path, rows, lists)
+        _check_known(policy, contexts, path, rows)
+        action, propensity = drawn(policy, contexts, random.random(len(contexts)), epsilon)
+        ads = pa.array(policy.classes_[action], pa.string())
+        kept = {name: table.column(name) for name in keep}
+        tables.append(pa.table(kept | {"action": ads, "propensity": pa.array(propensity)}))
+        counts += np.bincount(action, minlength=len(counts))
+        rows += len(contexts)
+        progress(f"chose ads for {rows:,} visits")
+    _write(pa.concat_tables(tables), target, metadata)
     return Applied(rows, epsilon, seed, dict(zip(policy.actions, counts.tolist(), strict=True)))
 
 
@@ -143,51 +144,19 @@ def _check_known(policy: Policy, contexts, path, first: int) -> None:
         )
 
 
-class _Writer:
-    """Writes batches to a CSV or parquet file, whole or not at all."""
+def _write(table, target, metadata: dict) -> None:
+    """Write an Arrow table as CSV if the target's name ends in .csv, else as parquet."""
+    from pyarrow import csv
 
-    def __init__(self, target, metadata: dict):
-        self.target, self.metadata, self.writer, self.stack = target, metadata, None, ExitStack()
-        self.is_csv = Path(target).suffix.lower() == ".csv"
-
-    def __enter__(self):
-        self.path = self.stack.enter_context(files.atomic(self.target))
-        return self
-
-    def write(
-        self, kept, action: np.ndarray, propensity: np.ndarray, actions: tuple[str, ...]
-    ) -> None:
-        ads = pa.DictionaryArray.from_arrays(pa.array(action), pa.array(list(actions))).cast(
-            pa.string()
-        )
-        table = kept.append_column("action", ads) if kept.num_columns else pa.table({"action": ads})
-        table = table.append_column("propensity", pa.array(propensity))
-        try:
-            if self.writer is None:
-                self._begin(table.schema)
-            self.writer.write_table(table.cast(self.schema))
-        except pa.ArrowException as error:
-            advice = "Leave columns of such types out of --keep, or write .parquet in place of .csv"
-            raise DataError(
-                self.target, f"cannot hold a column that is to be kept ({error})", advice=advice
-            ) from error
-
-    def _begin(self, schema) -> None:
-        """Open the file for tables of this schema."""
-        from pyarrow import csv
-
+    advice = "Leave columns of such types out of --keep, or write .parquet in place of .csv"
+    with files.foreign(target, "file that can hold all columns that are to be kept", advice):
+        if Path(target).suffix.lower() != ".csv":
+            files.write_parquet(table, target, metadata)
+            return
         # of views of texts, Arrow's writer of CSV knows nothing
         plain = [
             field.with_type(pa.string()) if field.type == pa.string_view() else field
-            for field in schema
+            for field in table.schema
         ]
-        if self.is_csv:
-            self.schema = pa.schema(plain)
-            writer = csv.CSVWriter(str(self.path), self.schema)
-        else:
-            self.schema = files.with_metadata(schema, self.metadata)
-            writer = pq.ParquetWriter(self.path, self.schema, compression="zstd")
-        self.writer = self.stack.enter_context(writer)
-
-    def __exit__(self, *error):
-        return self.stack.__exit__(*error)
+        with files.atomic(target) as path:
+            csv.write_csv(table.cast(pa.schema(plain)), path)

@@ -120,5 +120,5 @@ def _codes(visits: Visits, texts: Mapping[str, tuple[str, ...]]) -> np.ndarray:
     codes = np.empty((len(visits), len(texts)), np.int32)
     for column, (name, labels) in enumerate(texts.items()):
         new_codes = arrays.places(visits.categories[name], labels)
-        codes[:, column] = new_codes[visits.features[:, visits.names.index(name)].astype(np.int32)]
+        codes[:, column] = new_codes[visits.codes(name)]
     return codes

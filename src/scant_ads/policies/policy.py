@@ -1,8 +1,7 @@
 """Policies that choose ads, in scikit-learn's manner: learnt from a log, used on new visits."""
 
-import inspect
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from scant_ads.reading.visits import Visits
 KINDS = {
     int: "a whole number",
     int | None: "a whole number, or None",
-    int | float: "a number",
+    float: "a number",
     str: "a text",
     bool: "true or false",
 }
@@ -95,14 +94,14 @@ class Policy:
         """The settings by name, as scikit-learn has them; settings of a model of your own are
         `kind__NAME`.
         """
-        settings = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+        settings = {part.name: getattr(self, part.name) for part in fields(self) if part.init}
         if deep and not isinstance(self.kind, str):
             settings |= {f"kind__{name}": value for name, value in self.kind.get_params().items()}
         return settings
 
     def set_params(self, **settings) -> "Policy":
         """Change settings, by name."""
-        parameters = inspect.signature(type(self)).parameters
+        parameters = self.get_params(deep=False)
         for name, value in settings.items():
             if name.startswith("kind__") and not isinstance(self.kind, str):
                 self.kind.set_params(**{name.removeprefix("kind__"): value})
@@ -113,10 +112,7 @@ class Policy:
         return self
 
     def __repr__(self) -> str:
-        defaults = {
-            name: setting.default
-            for name, setting in inspect.signature(type(self)).parameters.items()
-        }
+        defaults = {part.name: part.default for part in fields(self)}
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params(deep=False).items()
@@ -207,12 +203,12 @@ class Policy:
         """Raise a SettingError for a setting that is a text, say, where a number is needed."""
         if isinstance(self.lambdas, str) or not isinstance(self.lambdas, Iterable):
             raise SettingError(f"lambdas are {self.lambdas!r}; they are a list of numbers")
-        for name, kind in saving.SETTINGS.items():
-            value = getattr(self, name)
+        for setting in [part for part in fields(self) if part.type in KINDS]:
+            value, kind = getattr(self, setting.name), setting.type
             value = value.item() if isinstance(value, np.generic) else value
             is_flag = isinstance(value, bool) and kind is not bool
-            if name not in ("kind", "lambdas") and (is_flag or not isinstance(value, kind)):
-                raise SettingError(f"{name} is {value!r}; it is {KINDS[kind]}")
+            if is_flag or not isinstance(value, int | float if kind is float else kind):
+                raise SettingError(f"{setting.name} is {value!r}; it is {KINDS[kind]}")
         if self.threshold not in THRESHOLDS:
             raise unknown("threshold", self.threshold, THRESHOLDS)
 

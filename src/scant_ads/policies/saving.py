@@ -1,11 +1,10 @@
 """Saved policies: an Arrow file of numbers, with settings as JSON in its metadata.
 
-Loading one runs no code.
+Loading one runs no code. Its seal tells a damaged file.
 """
 
 import math
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -29,22 +28,6 @@ TREES = {  # the arrays of forests, and their types
     "feature": np.int32,
     "threshold": float,
     "value": float,
-}
-SETTINGS = {  # of a policy, and their types in a file
-    "kind": str,
-    "epsilon": int | float,
-    "lambdas": list,
-    "validation": int | float,
-    "threshold": str,
-    "select": int | float,
-    "standardise": bool,
-    "undersample": int | None,
-    "steps": int | None,
-    "pair_loss": str,
-    "trees": int,
-    "tree_rows": int | None,
-    "leaf": int,
-    "seed": int,
 }
 LINEAR = ("logistic", "auc-ranker")  # kinds whose scorers are weights and an intercept
 
@@ -109,131 +92,44 @@ def load(path) -> tuple[dict, learning.Learnt]:
     if not Path(path).is_file():
         raise DataError(path, "there is no such file")
     with files.foreign(path, "saved policy", "Learn it again, by `scant ads fit`"):
-        arrays, described = _read(path)
+        files.check_seal(path)
+        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+            table = reader.read_all()
+            table.validate(full=True)
+        described = files.metadata_of(table.schema)
+        if (described.get("kind"), described.get("version")) != (KIND, VERSION):
+            raise ValueError(f"it holds something else than version {VERSION} of one")
+        arrays = {
+            name: column.chunk(0).flatten().to_numpy().copy()
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
         return _learnt(arrays, described)
 
 
-def _read(path) -> tuple[dict[str, np.ndarray], dict]:
-    """The arrays of a saved policy by name, and what its metadata say; a ValueError for another
-    file.
-    """
-    files.check_seal(path)
-    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
-        described = files.metadata_of(reader.schema)
-        if described.get("kind") != KIND:
-            raise ValueError("it holds something else")
-        if described.get("version") != VERSION:
-            raise ValueError(f"of version {described.get('version')!r}; this one reads {VERSION}")
-        if reader.num_record_batches != 1:
-            raise ValueError("parts of a table")
-        batch = reader.get_batch(0)
-        batch.validate(full=True)
-        if batch.num_rows != 1 or not all(pa.types.is_list(kind) for kind in batch.schema.types):
-            raise ValueError("not one row of lists")
-        arrays = {}
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            values = column.flatten()
-            if values.null_count or not (
-                pa.types.is_floating(values.type) or pa.types.is_integer(values.type)
-            ):
-                raise ValueError(f"{name} is not of numbers")
-            arrays[name] = values.to_numpy(zero_copy_only=False).copy()
-            if arrays[name].dtype.kind == "f" and not np.isfinite(arrays[name]).all():
-                raise ValueError(f"{name} has a number that is not finite")
-        return arrays, described
-
-
 def _learnt(arrays: dict[str, np.ndarray], described: dict) -> tuple[dict, learning.Learnt]:
-    """What was learnt, from the arrays and the metadata of a file; a ValueError where they do not
-    fit.
+    """The settings of a policy, and what it has learnt, from the arrays and the metadata of its
+    file.
     """
     names, encoded, actions, untrained = (
         tuple(described[key]) for key in ("names", "encoded", "actions", "untrained")
     )
     texts = {name: tuple(labels) for name, labels in described["texts"].items()}
-    everything = (
-        *names,
-        *encoded,
-        *actions,
-        *untrained,
-        *texts,
-        *chain.from_iterable(texts.values()),
+    places = {name: arrays[f"place {index}"] for index, name in enumerate(texts)}
+    numbers = (arrays[name] for name in ("numeric", "lacking", "medians"))
+    settings = described["settings"] | {"lambdas": tuple(described["settings"]["lambdas"])}
+    value = described["regularisation"]
+    thresholds = {by: arrays[f"threshold {by}"] for by in THRESHOLDS if f"threshold {by}" in arrays}
+    centre, width = arrays["centre"], arrays["width"]
+    empty = scorers.Model(
+        settings["kind"], actions, centre, width, untrained, thresholds=thresholds
     )
-    if (
-        not all(isinstance(text, str) for text in everything)
-        or not actions
-        or len({*actions}) < len(actions)
-    ):
-        raise ValueError("ids that are no texts, or that occur twice")
-    if (
-        not {*untrained} <= {*actions}
-        or not {*texts} <= {*names}
-        or described["threshold"] not in THRESHOLDS
-    ):
-        raise ValueError("names that it does not have")
-    places = {
-        name: _index(arrays[f"place {index}"], len(encoded), -1, len(labels) + 1)
-        for index, (name, labels) in enumerate(texts.items())
-    }
-    numeric = _index(arrays["numeric"], len(names), 0, len(names) - len(texts))
-    encoder = Encoder(
-        names,
-        texts,
-        numeric,
-        _index(arrays["lacking"], len(names)),
-        _sized(arrays["medians"].astype(np.float32), len(numeric)),
-        places,
-        encoded,
-    )
-    if len(encoded) < len(numeric) + len(encoder.lacking):
-        raise ValueError("too few encoded features")
-    seen = _index(arrays["seen"], len(encoded))
-    centre, width = (
-        _sized(arrays[name].astype(np.float32), len(seen)) for name in ("centre", "width")
-    )
-    if not (width > 0).all():
-        raise ValueError("a width of 0")
-    settings = dict(described["settings"])
-    if odd := [name for name, kind in SETTINGS.items() if not isinstance(settings[name], kind)]:
-        raise ValueError(f"the setting {odd[0]} is {settings[odd[0]]!r}")
-    if not 0 <= settings["epsilon"] <= 1 or not all(
-        isinstance(value, int | float) for value in settings["lambdas"]
-    ):
-        raise ValueError("settings that cannot be")
-    settings["lambdas"] = tuple(settings["lambdas"])
-    kind, value = settings["kind"], described["regularisation"]
-    if kind not in learning.LEARNT:
-        raise ValueError(f"of the kind {kind!r}")
-    thresholds = {
-        name.removeprefix("threshold "): _sized(values, len(actions))
-        for name, values in arrays.items()
-        if name.startswith("threshold ")
-    }
-    empty = scorers.Model(kind, actions, centre, width, untrained, thresholds=thresholds)
-    model = _restored(empty, arrays, 1.0 if value is None else float(value))
+    model = _restored(empty, arrays, 1.0 if value is None else value)
+    regularisation = math.nan if value is None else value
     fit = run.Fit(
-        model,
-        seen,
-        described["threshold"],
-        math.nan if value is None else float(value),
-        described["fitted_on"],
+        model, arrays["seen"], described["threshold"], regularisation, described["fitted_on"]
     )
-    return settings, learning.Learnt(encoder, fit, str(described.get("lists", "")))
-
-
-def _sized(values: np.ndarray, size: int) -> np.ndarray:
-    if len(values) != size:
-        raise ValueError(f"{len(values)} numbers where {size} are needed")
-    return values
-
-
-def _index(values: np.ndarray, below: int, lowest: int = 0, size: int | None = None) -> np.ndarray:
-    """Whole numbers from `lowest` to `below` - 1, `size` of them."""
-    if values.dtype.kind != "i" or (
-        len(values) and not lowest <= values.min() <= values.max() < below
-    ):
-        raise ValueError("indices out of range")
-    return values if size is None else _sized(values, size)
+    encoder = Encoder(names, texts, *numbers, places, encoded)
+    return settings, learning.Learnt(encoder, fit, described["lists"])
 
 
 # --- models
@@ -247,17 +143,15 @@ def _arrays(model: scorers.Model) -> dict[str, np.ndarray]:
         intercepts = [0.0 if scorer is None else scorer.intercept for scorer in model.scorers]
         return {"weights": np.array(weights), "intercepts": np.array(intercepts, float)}
     if model.kind == "forest":
-        forests = [None if scorer is None else scorer.forest for scorer in model.scorers]
-        nodes = np.array([0 if forest is None else len(forest.left) for forest in forests])
-        trees = np.array([0 if forest is None else len(forest.roots) for forest in forests])
-        learnt = [forest for forest in forests if forest is not None]
-        stacked = {
-            name: np.concatenate([getattr(forest, name) for forest in learnt])
-            if learnt
-            else np.zeros(0, kind)
-            for name, kind in TREES.items()
+        empty = Trees(*(np.zeros(0, kind) for kind in TREES.values()))
+        forests = [empty if scorer is None else scorer.forest for scorer in model.scorers]
+        counts = {
+            "nodes": np.array([len(forest.left) for forest in forests]),
+            "trees": np.array([len(forest.roots) for forest in forests]),
         }
-        return stacked | {"nodes": nodes.astype(np.int64), "trees": trees.astype(np.int64)}
+        return counts | {
+            name: np.concatenate([getattr(forest, name) for forest in forests]) for name in TREES
+        }
     if model.kind == "cost-sensitive-oaa":
         regression = model.whole.regression
         return {
@@ -284,73 +178,68 @@ def _restored(
     model: scorers.Model, arrays: dict[str, np.ndarray], regularisation: float
 ) -> scorers.Model:
     """The model with its scorers, or its learner of the whole log."""
-    kind, ads, d = model.kind, len(model.actions), len(model.centre)
-    learnt = [ad for ad, action in enumerate(model.actions) if action not in model.untrained]
+    ads, d = len(model.actions), len(model.centre)
+    if model.kind == "forest":
+        forests = _forests(arrays, d)
+    else:
+        weights, intercepts = arrays["weights"].reshape(-1, d), arrays["intercepts"]
 
     def made():
-        return learners.made(kind, regularisation, {})
+        return learners.made(model.kind, regularisation, {})
 
-    if kind in LINEAR or kind == "forest":
+    if model.kind in (*LINEAR, "forest"):
         ad_scorers = [None] * ads
-        if kind == "forest":
-            parts = _forests(arrays, ads, d)
-        else:
-            weights = _sized(arrays["weights"], ads * d).reshape(ads, d)
-            intercepts = _sized(arrays["intercepts"], ads)
-        for ad in learnt:
+        for ad, action in enumerate(model.actions):
+            if action in model.untrained:
+                continue
             ad_scorers[ad] = made()
-            if kind == "forest":
-                ad_scorers[ad].forest = parts[ad]
+            if model.kind == "forest":
+                ad_scorers[ad].forest = forests[ad]
             else:
                 ad_scorers[ad].weights = weights[ad]
                 ad_scorers[ad].intercept = float(intercepts[ad])
         return replace(model, scorers=tuple(ad_scorers))
     whole = made()
-    if kind == "cost-sensitive-oaa":
+    if model.kind == "cost-sensitive-oaa":
         from sklearn.linear_model import Ridge
 
         whole.regression = Ridge()
-        whole.regression.coef_ = _sized(arrays["weights"], ads * d).reshape(ads, d)
-        whole.regression.intercept_ = _sized(arrays["intercepts"], ads)
+        whole.regression.coef_, whole.regression.intercept_ = weights, intercepts
         whole.regression.n_features_in_ = d
     else:
-        whole.leaves = _index(arrays["leaves"], ads).astype(np.int32)
-        fixed = _index(arrays["fixed"], 2, -1, max(len(whole.leaves) - 1, 0))
-        sides = _sized(arrays["sides"], 2 * len(fixed)).reshape(-1, 2)
-        weights = _sized(arrays["weights"], len(fixed) * d).reshape(-1, d)
-        intercepts = _sized(arrays["intercepts"], len(fixed))
-        matches = []
-        for index, pair in enumerate(sides):
-            left, right = _index(pair, len(whole.leaves) + index).tolist()
-            learnt_referee = learners.Referee(weights[index], float(intercepts[index]))
-            referee = learnt_referee if fixed[index] < 0 else bool(fixed[index])
-            matches.append((left, right, referee))
-        whole.matches = tuple(matches)
+        whole.leaves = arrays["leaves"].astype(np.int32)
+        referees = [
+            bool(fixed) if fixed >= 0 else learners.Referee(of_match, float(intercept))
+            for fixed, of_match, intercept in zip(arrays["fixed"], weights, intercepts, strict=True)
+        ]
+        sides = arrays["sides"].reshape(-1, 2).tolist()
+        whole.matches = tuple(
+            (left, right, referee) for (left, right), referee in zip(sides, referees, strict=True)
+        )
     return replace(model, whole=whole)
 
 
-def _forests(arrays: dict[str, np.ndarray], ads: int, d: int) -> list[Trees]:
-    """The forest of each ad; a ValueError for trees that a row would not leave."""
-    nodes, trees = (_index(arrays[name], 1 << 40, 0, ads) for name in ("nodes", "trees"))
-    node_ends, tree_ends, forests = np.cumsum(nodes), np.cumsum(trees), []
-    for name in TREES:
-        _sized(arrays[name], (tree_ends if name == "roots" else node_ends)[-1])
-    for ad in range(ads):
-        of_nodes = slice(node_ends[ad] - nodes[ad], node_ends[ad])
-        of_trees = slice(tree_ends[ad] - trees[ad], tree_ends[ad])
-        parts = {name: arrays[name][of_trees if name == "roots" else of_nodes] for name in TREES}
-        _index(parts["roots"], max(nodes[ad], 1)), _index(parts["feature"], max(d, 1))
-        node = np.arange(nodes[ad])
-        for side in ("left", "right"):
-            child = parts[side]
-            if (
-                child.dtype.kind != "i"
-                or not (((child > node) & (child < nodes[ad])) | (child == -1)).all()
-            ):
-                raise ValueError("a tree that does not end")
-        if ((parts["left"] < 0) != (parts["right"] < 0)).any():
-            raise ValueError("a node with one child")
-        forests.append(
-            Trees(**{name: values.astype(TREES[name]) for name, values in parts.items()})
+def _forests(arrays: dict[str, np.ndarray], d: int) -> list[Trees]:
+    """The forest of each ad, from features of length d.
+
+    A ValueError for trees in which compiled code, which does not look, would leave their arrays, or
+    go in circles.
+    """
+    parts = {}
+    for name, kind in TREES.items():
+        counts = arrays["trees" if name == "roots" else "nodes"]
+        parts[name] = np.split(arrays[name].astype(kind), np.cumsum(counts)[:-1])
+    forests = [Trees(*of_ad) for of_ad in zip(*parts.values(), strict=True)]
+    for forest in forests:
+        node = np.flatnonzero(forest.left >= 0)
+        ends = [len(getattr(forest, name)) for name in TREES if name != "roots"]
+        children = forest.left[node], forest.right[node]
+        right = (
+            min(ends) == max(ends)
+            and np.all((forest.roots >= 0) & (forest.roots < ends[0]))
+            and np.all((forest.feature >= 0) & (forest.feature < max(d, 1)))
+            and all(((child > node) & (child < ends[0])).all() for child in children)
         )
+        if not right:
+            raise ValueError("a tree that does not end")
     return forests

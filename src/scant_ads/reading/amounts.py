@@ -18,7 +18,7 @@ UNIFORM = "uniform"  # a split that shows all eligible ads alike
 ABOVE = 1e-6  # by which a probability may be above 1, since it is rounded to single precision
 # by which the shares of a split that is stated may not sum to 1, since they are rounded
 SPLIT = 0.01
-PROPENSITIES, REWARDS = ("percent", "log"), ("costs", "losses")  # other ways to write these
+PROPENSITIES = "percent", "log"  # other ways to write them
 WORDS = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
 SIGNS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "₹": "INR"}
 CURRENCY = rf"[{''.join(SIGNS)}]|[A-Z]{{3}}"
@@ -36,8 +36,6 @@ class Units:
     """What a log's propensities and rewards are written as.
 
     propensities : "percent", or "log" for natural logarithms; None for probabilities
-    rewards : "costs" for rewards times -1, or "losses" for 1 minus the reward; None for rewards, or
-        for costs in Vowpal Wabbit's forms
     reward_max, reward_min : the largest and the least reward possible, which become 1 and 0
     reward_unit : what rewards are counted in, such as EUR; "" for clicks, or shares of the largest
     propensity : the split of a log that has no propensities: with which probability chance showed
@@ -54,7 +52,6 @@ class Units:
     """
 
     propensities: str | None = None
-    rewards: str | None = None
     reward_max: float = 1.0
     reward_unit: str = ""
     reward_min: float = 0.0
@@ -88,18 +85,10 @@ class Units:
             )
         if not isinstance(self.reward_unit, str):
             raise SettingError(f"--reward-unit is {self.reward_unit!r}; it is a text, such as EUR")
-        if self.less not in (None, False, True) or (self.less is not None and self.rewards):
-            raise SettingError(
-                "--less says that less is better of rewards as they are written: "
-                "give either --less or --rewards"
-            )
-        if self.rewards == "losses" and (self.reward_min, self.reward_max) != (0, 1):
-            raise SettingError(
-                "--rewards losses are from 0 to 1: leave --reward-min and --reward-max out"
-            )
+        if self.less not in (None, False, True):
+            raise SettingError(f"less is {self.less!r}; it is true, false or None")
         for name, what, ways in (
             ("propensities", "way to write propensities", PROPENSITIES),
-            ("rewards", "way to write rewards", REWARDS),
             ("propensity_of", "kind of --propensity-of", KINDS),
         ):
             value = getattr(self, name)
@@ -125,63 +114,34 @@ class Units:
         """Rewards as shares of the way from the least to the largest, from what is written; outside
         [0, 1] if wrong.
         """
-        if self.less:
-            return (self.reward_max - values) / (self.reward_max - self.reward_min)
-        if self.rewards:
-            # without a negative zero
-            values = (1 if self.rewards == "losses" else 0) - values + 0.0
-        return (values - self.reward_min) / (self.reward_max - self.reward_min)
+        shares = self.reward_max - values if self.less else values - self.reward_min
+        return shares / (self.reward_max - self.reward_min)
 
-    def refusal(self, value: float, low: float, high: float, currency: str = "") -> tuple[str, str]:
+    def refusal(self, value: float, low: float, high: float, currency: str) -> tuple[str, str]:
         """Why a value is no reward, and the options that read all of them.
 
         value : as it is written
         low, high : the least and the largest of the column, as written
         currency : in which it is written
         """
-        lowest, highest = self.reward_min, self.reward_max
-        ends = {None: (lowest, highest), "costs": (0.0 - highest, 0.0 - lowest), "losses": (0, 1)}[
-            self.rewards
-        ]
-        what = "cost" if self.rewards or self.less else "reward"
-        reason = f"{what} {value} is not in [{ends[0]:g}, {ends[1]:g}]; "
+        what, lowest, highest = "cost" if self.less else "reward", self.reward_min, self.reward_max
+        reason = f"{what} {value} is not in [{lowest:g}, {highest:g}]; "
         reason += f"they are from {low:g} to {high + 0.0:g}" if low < high else "all are alike"
         unit = f" --reward-unit {currency}" if currency else ""
-        limits = "The limits are what is possible, and may be further apart than what was seen"
-        if not self.rewards:
-            if low >= 0:
-                named = (
-                    f", such as --reward-max {_written(high)}{unit}. Name"
-                    if high > highest
-                    else ". Name"
-                )
-                return reason, (
-                    "Say the largest reward possible, which may be above the largest seen, by "
-                    f"--reward-max{named} what it is counted in by --reward-unit"
-                )
-            wide = f"--reward-min {_written(low)} --reward-max {_written(max(high, 0.0))}{unit}"
-            costs = f"If less is better, read them with {_costs(low, high)}"
-            return reason, f"{costs}; if more is better, with {wide}. {limits}"
-        if self.rewards == "losses":
+        if low >= 0:
+            named = f", such as --reward-max {_written(high)}{unit}" if high > highest else ""
             return reason, (
-                f"Losses are from 0 to 1. Read costs of any size with {_costs(low, high)}. {limits}"
+                "Say the largest reward possible, which may be above the largest seen, by "
+                f"--reward-max{named}. Name what it is counted in by --reward-unit"
             )
-        if low >= 0 and high <= 1:
-            return reason, (
-                "If 1 is the worst, --rewards losses takes 1 - cost as the reward. If 1 "
-                "is a click, write -1"
-            )
-        return reason, f"Rewards are minus the cost: read them with {_costs(low, high)}. {limits}"
+        wide = f"--reward-min {_written(low)} --reward-max {_written(max(high, 0.0))}{unit}"
+        return reason, (
+            f"Read them with {wide}, and with --less if less is better. The limits are what is "
+            "possible, and may be further apart than what was seen"
+        )
 
 
 NO_UNITS = Units()
-
-
-def _costs(low: float, high: float) -> str:
-    """The options that read costs from `low` to `high`."""
-    lower = f" --reward-min {_written(-high)}" if high > 0 else ""
-    upper = f" --reward-max {_written(max(-low, 0.0))}" if high > 0 or low < -1 else ""
-    return f"--rewards costs{lower}{upper}"
 
 
 def _written(value: float) -> str:

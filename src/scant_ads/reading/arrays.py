@@ -54,9 +54,10 @@ def is_number(column_type) -> bool:
 
 def has_texts(column_type) -> bool:
     """Whether what an Arrow type holds, no dictionary, can be taken as text: numbers, truth values,
-    dates and times.
+    dates and times, or nothing.
     """
-    return is_text(column_type) or is_number(column_type) or types.is_temporal(column_type)
+    is_other = types.is_temporal(column_type) or types.is_null(column_type)
+    return is_text(column_type) or is_number(column_type) or is_other
 
 
 def is_single(column_type) -> bool:
@@ -78,24 +79,22 @@ def kind_of(column_type) -> str | None:
 
 
 def numeric(column):
-    """Values as float64 (rows), NaN where there is no number, and the texts if it is a column of
-    text.
-
-    Values are None for a type that holds no numbers.
+    """Values as float64 (rows), NaN where there is no number; None for a type that holds no
+    numbers.
     """
     if is_text(column.type):
         codes, texts = distinct(column)
         numbers = [as_number(text) for text in texts.to_pylist()]
         # A missing text has the code -1, which stands for the last entry: one more NaN.
         values = np.array([*(np.nan if number is None else number for number in numbers), np.nan])
-        return values[codes], texts
+        return values[codes]
     if types.is_null(column.type):
-        return np.full(len(column), np.nan), None
+        return np.full(len(column), np.nan)
     if not is_number(column.type):
-        return None, None
+        return None
     if column.type != pa.float64():
         column = column.cast(pa.float64(), safe=False)
-    return column.to_numpy(zero_copy_only=False), None
+    return column.to_numpy(zero_copy_only=False)
 
 
 def as_number(text: str) -> float | None:

@@ -6,11 +6,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types
 
-from scant import files
 from scant.data import logs
-from scant.errors import DataError, SettingError, nearest, short, unknown
+from scant.errors import DataError, SettingError, nearest, unknown
 from scant_ads.reading import arrays, formats, layout, nested
-from scant_ads.reading.visits import ELIGIBLE, KEY, Visits
+from scant_ads.reading.visits import ELIGIBLE, KEY, Options, Problem, Visits
 
 
 def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> Iterator:
@@ -25,8 +24,8 @@ def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> I
     names, texts : the features, and which of them are text
     keep : other columns
     """
-    renaming = formats.Renaming(path, {}, frozenset())
-    table, form, _, problems = formats.opened(path, renaming, {*texts, *keep}, named=names)
+    renaming = formats.Renaming(path, Options(categorical={*texts, *keep}))
+    table, form, _, problems = formats.opened(path, renaming, named=names)
     if table is None:
         advice = (
             "Write CSV or parquet, with a column for each feature, or the contexts as a column "
@@ -39,6 +38,7 @@ def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> I
     if not table.num_rows:
         raise DataError(path, "it has no rows")
     # what others keep in the metadata, such as pandas, need not be so
+    table = table.rename_columns([name.removeprefix(KEY) for name in table.column_names])
     table = table.select(_chosen(path, table.column_names, names, keep)).replace_schema_metadata()
     for start in range(0, table.num_rows, rows):
         yield table.slice(start, rows)
@@ -53,20 +53,6 @@ def _chosen(path, columns, names, keep) -> list[str]:
         raise SettingError(f"{path}: two columns are called {twice[0]!r}. Rename one of them")
     wanted = {*names, *keep, *_holders(columns, names)}
     return [name for name in columns if name in wanted or "=" in name]
-
-
-def _coded(name: str, column, where) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The codes of a column's texts, int (rows), and the texts that they stand for; a missing one
-    counts as "".
-    """
-    with files.foreign(where, f"log whose column {name!r} holds texts", "Look at its type"):
-        codes, texts = arrays.distinct(column)
-    labels, missing = arrays.as_texts(texts), codes < 0
-    if missing.any() and "" not in labels:
-        labels = [*labels, ""]
-    if missing.any():
-        codes = np.where(missing, labels.index(""), codes)
-    return codes, tuple(labels)
 
 
 def contexts(
@@ -85,59 +71,9 @@ def contexts(
     lists : the column of lists of eligible ads, which may be in one of objects, too; "" for none
     """
     table = _taken_apart(table, names, texts, where, first, lists)
-    actions, eligible = _eligible(table, where, first, lists) if lists else ((), None)
     absent = _absent(table.column_names, names, where)
-    rows, categories = table.num_rows, {}
-    features = np.zeros((rows, len(names)), np.float32)
-    for index, name in enumerate(names):
-        if name in absent:
-            continue
-        column = arrays.plain(table.column(name))
-        if name in texts:
-            features[:, index], categories[name] = _coded(name, column, where)
-            continue
-        values, strings = _feature_numbers(column)
-        if values is None:
-            raise DataError(where, f"column {name!r} has type {column.type}; numbers are needed")
-        if strings is not None:
-            wrong = np.isnan(values) & np.array(
-                [
-                    text is not None and text.strip() not in arrays.MISSING
-                    for text in column.to_pylist()
-                ],
-                bool,
-            )
-            if wrong.any():
-                row = int(np.argmax(wrong))
-                text = short(str(column[row].as_py()))
-                raise DataError(
-                    where,
-                    f"row {first + row + 1}: {name} {text} is not a number",
-                    advice="The policy learnt from numbers there. Empty the cell",
-                )
-        with np.errstate(over="ignore"):  # too large is infinite, which is found next
-            features[:, index] = values
-        if (bad := np.isinf(features[:, index])).any():
-            reason = (
-                f"row {first + int(np.argmax(bad)) + 1}: {name} is not finite in single precision"
-            )
-            raise DataError(where, reason, advice="Leave the cell empty")
-    nothing = np.zeros(rows)
-    return Visits(
-        features,
-        np.zeros(rows, np.int32),
-        nothing,
-        nothing + 1,
-        actions,
-        names,
-        eligible=eligible,
-        categories=categories,
-    )
-
-
-def _eligible(table, where, first: int, lists: str) -> tuple[tuple[str, ...], np.ndarray]:
-    """The ads in lists, and which of them each row has, bool (rows x ads)."""
-    if lists not in table.column_names:
+    columns = {name: table.column(name) for name in names if name not in absent}
+    if lists and lists not in table.column_names:
         advice = (
             "The policy chooses among each visit's own: --eligible COLUMN says which column "
             "has them"
@@ -145,13 +81,36 @@ def _eligible(table, where, first: int, lists: str) -> tuple[tuple[str, ...], np
         raise DataError(
             where, f"there is no column {lists!r}, the lists of eligible ads", advice=advice
         )
-    columns = layout.Columns(where, "", pa.table({KEY + ELIGIBLE: table.column(lists)}))
-    ads, eligible = columns.lists()
-    for problem in columns.problems:
-        raise DataError(
-            where, f"row {first + problem.row + 1}: {problem.reason}", advice=problem.mend
-        )
-    return tuple(ads), eligible
+    listed = {KEY + ELIGIBLE: table.column(lists)} if lists else {}
+    kinds = {name: "text" if name in texts else "numbers" for name in columns}
+    read = layout.Columns(
+        where, "", pa.table(columns | listed), kinds=kinds, options=Options(categorical=texts)
+    )
+    actions, eligible = read.lists()
+    matrix, _, categories, _ = read.features([*columns])
+    _refuse(read.problems, where, first)
+    rows, nothing = table.num_rows, np.zeros(table.num_rows)
+    features = np.zeros((rows, len(names)), np.float32)
+    features[:, [name in columns for name in names]] = matrix
+    return Visits(
+        features,
+        np.zeros(rows, np.int32),
+        nothing,
+        nothing + 1,
+        tuple(actions),
+        names,
+        eligible=eligible,
+        categories=categories,
+    )
+
+
+def _refuse(problems: list[Problem], where, first: int) -> None:
+    """Raise a DataError for the first error among problems; `first` rows came before."""
+    for problem in problems:
+        if problem.severity == "error":
+            place = "" if problem.row is None else f"row {first + problem.row + 1}: "
+            advice = "Mend the column, or empty the cells"
+            raise DataError(where, f"{place}{problem.reason}", advice=advice)
 
 
 def _holders(columns, names: tuple[str, ...]) -> dict[str, list[str]]:
@@ -191,13 +150,7 @@ def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists:
                 ),
             )
     table, problems = plan.apply(table)
-    for problem in problems:
-        if problem.severity == "error":
-            raise DataError(
-                where,
-                f"row {first + problem.row + 1}: {problem.reason}",
-                advice="Mend the cell, or empty it",
-            )
+    _refuse(problems, where, first)
     return table
 
 
@@ -223,10 +176,3 @@ def _absent(columns, names: tuple[str, ...], where) -> list[str]:
             where, f"there is no column {lacking[0]!r}, a feature of the policy", advice=advice
         )
     return absent
-
-
-def _feature_numbers(column):
-    """As `arrays.numeric`, for features: times are days since 1970."""
-    if types.is_timestamp(column.type) or types.is_date(column.type):
-        return arrays.days(column), None
-    return arrays.numeric(column)

@@ -12,10 +12,10 @@ Rows of a log with ids are told apart by id, ad and position alone: its digests 
 the id.
 """
 
-import os
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from scant.data import logs
 from scant_ads.reading import hashing
 from scant_ads.reading.visits import Visits
 
-GROUPS = 256  # of digests, by their first byte; one group is searched at a time
+GROUPS = 16  # of digests, by their first four bits; one group is searched at a time
 TABLE = 40  # low bits that the table of a training log's digests ignores, of their first 64
 
 
@@ -52,8 +52,7 @@ def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) ->
     if log.eligible is not None:
         _add_eligible(digests, log)
     for name, labels in log.categories.items():
-        codes = log.features[:, log.names.index(name)].astype(np.int64)
-        _add_texts(digests, f"feature:{name}", labels, codes)
+        _add_texts(digests, f"feature:{name}", labels, log.codes(name))
     _add_texts(digests, "action", log.actions, log.action)
     return digests
 
@@ -148,71 +147,49 @@ class Index:
 
 
 class Digests:
-    """All digests of a log, 16 bytes for each row, in a temporary file that ends with the
-    process.
+    """All digests of a log, 16 bytes for each row, in temporary files that end with this object.
+
+    rows : how many there are
+    sums : uint64 (2), their sums
     """
 
     def __init__(self):
-        self.file, self.counts, self.repeats = None, [], {}
+        self.rows, self.sums = 0, np.zeros(2, np.uint64)
+        with ExitStack() as stack:
+            self.files = [
+                stack.enter_context(tempfile.TemporaryFile(prefix="scant-digests-"))
+                for _ in range(GROUPS)
+            ]
+            weakref.finalize(self, stack.pop_all().close)
 
     def add(self, digests: np.ndarray) -> None:
         """Add the digests of further rows, uint64 (2 x rows)."""
-        if self.file is None:
-            self.file = tempfile.TemporaryFile(prefix="scant-digests-")  # noqa: SIM115 (lives with this object)
-            weakref.finalize(self, self.file.close)
-        group = (digests[0] >> np.uint64(56)).astype(np.uint8)
-        self.file.write(digests[:, np.argsort(group, kind="stable")].tobytes())
-        self.counts.append(np.bincount(group, minlength=GROUPS))
-        self.repeats = {}
+        self.rows, self.sums = self.rows + digests.shape[1], self.sums + digests.sum(axis=1)
+        group = (digests[0] >> np.uint64(60)).astype(np.uint8)
+        ends = np.cumsum(np.bincount(group, minlength=GROUPS))
+        ranked = digests[:, np.argsort(group, kind="stable")].T
+        for file, part in zip(self.files, np.split(ranked, ends[:-1]), strict=True):
+            file.write(part.tobytes())
 
     def mark(self) -> list[int]:
         """Three whole numbers that tell these rows, in any order, from others."""
-        sums = sum((run.sum(axis=1) for run in self.runs()), np.zeros(2, np.uint64))
-        return [int(sum(count.sum() for count in self.counts)), *map(int, sums)]
-
-    def runs(self) -> Iterator[np.ndarray]:
-        """The digests as they were added, but ordered by group; uint64 (2 x rows) each."""
-        start = 0
-        for rows in (int(count.sum()) for count in self.counts):
-            yield self._read(start, 2 * rows).reshape(2, rows)
-            start += 2 * rows
+        return [self.rows, *map(int, self.sums)]
 
     def equal(self, half: bool = False) -> int:
         """How many rows equal an earlier one; `half` compares first halves alone, which are hashes
         of ids.
         """
-        if half not in self.repeats:
-            self.repeats[half] = self._equal(half) if self.counts else 0
-        return self.repeats[half]
-
-    def _equal(self, half: bool) -> int:
-        counts = np.array(self.counts)
-        ends = np.cumsum(counts, axis=1)
-        rows = ends[:, -1]
-        # of each group in each run
-        places = (2 * (np.cumsum(rows) - rows))[:, None] + ends - counts
         count = 0
-        for place, size in zip(places.T, counts.T, strict=True):
-            first = np.concatenate([self._read(*part) for part in zip(place, size, strict=True)])
+        for file in self.files:
+            file.seek(0)
+            first, second = np.fromfile(file, np.uint64).reshape(-1, 2).T
             ranked = np.sort(first)
             twice = ranked[1:][ranked[1:] == ranked[:-1]]
             if half or not len(twice):
                 count += len(twice)
                 continue
-            second = np.concatenate(
-                [self._read(*part) for part in zip(place + rows, size, strict=True)]
-            )
             suspects = np.isin(first, twice)
             first, second = first[suspects], second[suspects]
             order = np.lexsort((second, first))
-            count += int(
-                np.count_nonzero((np.diff(first[order]) == 0) & (np.diff(second[order]) == 0))
-            )
-        return count
-
-    def _read(self, start: int, count: int) -> np.ndarray:
-        """Some of the numbers in the file, by the first one's place."""
-        self.file.flush()
-        return np.frombuffer(
-            os.pread(self.file.fileno(), 8 * int(count), 8 * int(start)), np.uint64
-        )
+            count += np.count_nonzero((np.diff(first[order]) == 0) & (np.diff(second[order]) == 0))
+        return int(count)

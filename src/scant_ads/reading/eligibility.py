@@ -1,87 +1,26 @@
 """Which ads could be shown at a visit, as a column of lists says: Arrow lists, or texts such as
 `a|b` or `["a", "b"]`.
 
-Such a column is named by the role `eligible`, or recognised by a usual name if its lists have the
-ads shown.
+Such a column has the role `eligible`.
 """
 
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from pyarrow import types
 
 from scant_ads.reading.literals import literal
-from scant_ads.reading.names import word_set
 
-NAMES = word_set(
-    "eligible eligible_ads eligible_actions eligible_items eligible_arms candidates candidate_ads "
-    "candidate_actions candidate_items available available_ads available_actions available_items "
-    "available_arms allowed_actions valid_actions action_set actions"
-)
 MARKS = "|;,"  # between the ads of a text
 BRACKETS = ("[]", "()", "{}")  # around them
-HEAD = 1000  # the first rows, by which it is decided whether a column holds lists
-SAID = ", eligible ads by {!r}"  # what the form of a file says of a column that was recognised
 
 
 def is_list(kind) -> bool:
     """Whether an Arrow type is of lists."""
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-
-
-def is_usual(name: str) -> bool:
-    """Whether a column, or a value of an object, is called as such lists are."""
-    return name.rpartition(".")[2].lower() in NAMES
-
-
-def usual(names: Iterable[str], column_of: Callable) -> str | None:
-    """The column that has a usual name, and lists that mostly have the ad shown; None if there is
-    none.
-
-    column_of : gives a column by its name or role, or its first rows, Arrow; None for one that is
-        not there
-    """
-    actions = column_of("action")
-    if actions is not None:
-        actions = texts_of(actions.slice(0, HEAD).to_pylist())
-        return next(
-            (
-                name
-                for name in filter(is_usual, names)
-                if fits(column_of(name).slice(0, HEAD).to_pylist(), actions)
-            ),
-            None,
-        )
-    return None
-
-
-def texts_of(values: Iterable) -> list[str]:
-    """Ids as texts, whole numbers without a decimal point."""
-    return [
-        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-        for value in values
-    ]
-
-
-def fits(values: Sequence, actions: Sequence[str]) -> bool:
-    """Whether values, each a list or a text of one, have the ads shown in at least half of the
-    rows, and some have others, too.
-    """
-    texts = [value for value in values if isinstance(value, str)]
-    if texts:
-        ads, has = of_texts(texts)
-        sets = iter([{ads[index] for index in np.flatnonzero(row)} for row in has])
-    lists: list[set[str]] = []
-    for value in values:
-        if isinstance(value, str):
-            lists.append(next(sets))
-        else:
-            lists.append({*texts_of(value)} if isinstance(value, list) else set())
-    among = sum(ad in ads for ad, ads in zip(actions, lists, strict=True))
-    return 2 * among >= len(lists) > 0 and max(map(len, lists)) > 1
 
 
 def of_texts(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:

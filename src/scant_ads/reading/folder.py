@@ -2,7 +2,7 @@
 memory.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
@@ -15,9 +15,8 @@ import pyarrow.parquet as pq
 from scant import files
 from scant.data import logs
 from scant.errors import DataError
-from scant_ads.reading import arrays, eligibility, formats, layout, nested
-from scant_ads.reading.amounts import NO_UNITS, Units
-from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, Problem, Reading, is_feature
+from scant_ads.reading import arrays, formats, layout, nested
+from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, Options, Problem, Reading, is_feature
 
 ROWS = 1 << 18  # of a batch
 # problems that one batch cannot tell of the log
@@ -44,26 +43,14 @@ class Folder:
     types : by column, named by its role, its Arrow type, unless that has no values
     """
 
-    def __init__(
-        self,
-        folder,
-        columns: Mapping[str, str] | None = None,
-        ignore=(),
-        categorical=(),
-        units: Units = NO_UNITS,
-    ):
-        self.path = Path(folder)
-        self.renamed = dict(columns or {})
-        self.ignore = ignore
-        self.categorical = categorical
-        self.units, self.parts, self.inside, self.lists = units, None, {}, ""
+    def __init__(self, folder, options: Options):
+        self.path, self.options = Path(folder), options
+        self.parts, self.inside = None, {}
         self.files, self.left_out = files.parts(folder)
         self.counts, self.types, kinds, of_first = [], {}, {}, None
         for path in self.files:
             schema = self._schema(path)
-            if path == self.files[0] and ELIGIBLE not in self.renamed:
-                self._find_lists(path, schema.names)
-            renaming = formats.Renaming(path, self.renamed, frozenset(ignore))
+            renaming = formats.Renaming(path, options)
             names, self.inside = renaming.names(schema.names), renaming.inside
             variables = _variables(names)
             of_first = variables if of_first is None else of_first
@@ -74,7 +61,7 @@ class Folder:
                 if name:
                     self.types[name] = _common(self.types.get(name, field.type), field.type)
                     self._check_kind(path, name, field.type, kinds)
-        self.form, self.rows = f"{len(self.files):,} parquet files{self.lists}", sum(self.counts)
+        self.form, self.rows = f"{len(self.files):,} parquet files", sum(self.counts)
         if self.rows < 2:
             raise DataError(folder, "the log has fewer than two rows, of which nothing can be said")
 
@@ -83,10 +70,14 @@ class Folder:
         with files.foreign(path):
             described = pq.read_metadata(path)
             empty = described.schema.to_arrow_schema().empty_table()
-            parts = nested.unstructured(empty, self.ignore, self.renamed.values())
+            parts = self._unstructured(empty)
         self.counts.append(described.num_rows)
         self.parts = self.parts or parts
         return parts.table.schema
+
+    def _unstructured(self, table) -> nested.Parts:
+        """See `nested.unstructured`."""
+        return nested.unstructured(table, self.options.ignore, self.options.columns.values())
 
     def _check_kind(self, path: Path, name: str, type: pa.DataType, kinds: dict) -> None:
         """Raise a DataError if a feature holds another kind of value than in an earlier part.
@@ -96,35 +87,12 @@ class Folder:
         kind = arrays.kind_of(type) if is_feature(name) else None
         if kind is None:
             return
-        kind = "text" if name in self.categorical else kind
+        kind = "text" if name in self.options.categorical else kind
         first, first_path = kinds.setdefault(name, (kind, path))
         if first != kind:
             reason = f"column {name!r} has {kind}, and {first} in {first_path}"
             advice = f"Write the same in all parts, or leave it out with --ignore {quote(name)}"
             raise DataError(path, reason, advice=advice)
-
-    def _find_lists(self, path: Path, all_names: list[str]) -> None:
-        """Take a column of the first file as that of eligible ads, if it looks like one; see
-        `eligibility.usual`.
-        """
-
-        def head(name_or_role: str):
-            """The first rows of a column; None if the file lacks it."""
-            name = self.renamed.get(name_or_role, name_or_role)
-            if name not in all_names:
-                return None
-            with pq.ParquetFile(path) as file:
-                batch = next(
-                    file.iter_batches(layout.HEAD, columns=[name]), file.schema_arrow.empty_table()
-                )
-            return nested.unstructured(pa.table(batch), ignore=(), kept=[name]).table.column(name)
-
-        with files.foreign(path):
-            names = [
-                name for name in all_names if name not in (*self.ignore, *self.renamed.values())
-            ]
-            if column := eligibility.usual(names, head):
-                self.renamed[ELIGIBLE], self.lists = column, eligibility.SAID.format(column)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -148,11 +116,6 @@ class Folder:
         return tuple(role for role, prefix in has.items() if prefix + role in names)
 
     @property
-    def flattened(self) -> Mapping[str, int]:
-        """By column of objects, how many columns it is taken apart into."""
-        return self._plan.counts
-
-    @property
     def fraction(self) -> str:
         """What the only propensity is taken for; see `Reading.fraction`."""
         return next(self.batches(1))[0].fraction if self.alike else ""
@@ -169,11 +132,11 @@ class Folder:
         )
         first = None
         for table, path, *_ in tables:
-            columns = layout.Columns(path, self.form, table, units=self.units)
+            columns = layout.Columns(path, self.form, table, options=self.options)
             action, actions = columns.action([])
             values = (
                 columns.propensity()
-                if self.units.propensity is None
+                if self.options.units.propensity is None
                 else columns.stated(action, actions, None)
             )
             first = values[:1] if first is None and values is not None else first
@@ -253,48 +216,33 @@ class Folder:
         """What becomes of columns of objects, by the first rows of columns of text, which alone may
         hold some.
         """
-        plan = nested.Plan(self.path, frozenset(self.ignore), self.inside, self.parts)
+        plan = nested.Plan(self.path, self.options.ignore, self.inside, self.parts)
         texts = [
             name
             for name, kind in self.types.items()
             if is_feature(name) and arrays.kind_of(kind) == "text"
         ]
-        if not texts:
-            return plan.decide(pa.table({}), self.categorical)
-        # a list in an object is told to be of eligible ads by the ads shown, if no column of its
-        # own has the lists
-        roles = [role for role in ("action", KEY + ELIGIBLE) if role in self.types]
-        return plan.decide(self._first_rows([*texts, *roles]), self.categorical)
+        head = self._first_rows(texts) if texts else pa.table({})
+        return plan.decide(head, self.options.categorical)
 
     def _first_rows(self, names: list[str]):
-        """Some columns of the first rows, an Arrow table."""
+        """Some features in the first rows, an Arrow table."""
         tables, rows = [], 0
         for table, *_ in self._tables(layout.HEAD, names=names):
             tables.append(table)
             rows += table.num_rows
             if rows >= layout.HEAD:
                 break
-        for name in names:
-            kinds = {table.schema.field(name).type for table in tables}
-            # ads may be numbers in one part and texts in another
-            if len(kinds) > 1 and not is_feature(name):
-                place = tables[0].column_names.index(name)
-                tables = [
-                    table.set_column(place, name, _as_text(table.column(name))) for table in tables
-                ]
         return pa.concat_tables(tables).slice(0, layout.HEAD)
 
     def _reading(self, table, path, kinds: dict[str, str]) -> Reading:
-        categorical = frozenset(self.categorical)
         columns = layout.Columns(
             path,
             self.form,
             table,
-            categorical=categorical,
+            options=self.options,
             kinds=kinds,
             plan=self._plan,
-            units=self.units,
-            listing=self.renamed.get(ELIGIBLE, ELIGIBLE),
             alike=self.alike,
         )
         return columns.reading()
@@ -308,17 +256,14 @@ class Folder:
             first_row = 0
             if count:
                 with files.foreign(path), pq.ParquetFile(path) as file:
-                    kept = self.renamed.values()
-                    parts = nested.unstructured(file.schema_arrow.empty_table(), self.ignore, kept)
-                    header = parts.table.column_names
-                    renaming = formats.Renaming(path, self.renamed, frozenset(self.ignore))
+                    empty = file.schema_arrow.empty_table()
+                    header = self._unstructured(empty).table.column_names
+                    renaming = formats.Renaming(path, self.options)
                     role = dict(zip(header, renaming.names(header), strict=True))
                     asked = [name for name in header if role[name] in wanted]
                     for batch in files.batches(file, rows, columns=asked):
                         if batch.num_rows:
-                            table = nested.unstructured(
-                                pa.Table.from_batches([batch]), self.ignore, kept
-                            ).table
+                            table = self._unstructured(pa.Table.from_batches([batch])).table
                             columns = {role[name]: table.column(name) for name in asked}
                             table = pa.table(
                                 {
@@ -342,15 +287,6 @@ class Folder:
             or pa.types.is_nested(self.types[name])
         )
         return column if kept else column.cast(self.types[name], safe=False)
-
-
-def _as_text(column):
-    """A column of ads, or of lists of them, as text."""
-    if not pa.types.is_nested(column.type):
-        return column.cast(pa.string())
-    return pa.array(
-        [None if value is None else str(value) for value in column.to_pylist()], pa.string()
-    )
 
 
 def _variables(names: list[str]) -> set[str]:

@@ -6,7 +6,6 @@ values and have texts (`read`), which a policy's encoder turns into numbers.
 
 import codecs
 import re
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from shlex import quote
@@ -18,22 +17,28 @@ from scant import files
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError, short, unknown
-from scant_ads.reading import arrays, eligibility, layout, nested, wabbit, wide
-from scant_ads.reading.amounts import NO_UNITS, Units
+from scant_ads.reading import arrays, layout, nested, wabbit, wide
 from scant_ads.reading.names import ALIASES
-from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, ROLES, Problem, Reading, Visits
+from scant_ads.reading.visits import (
+    ELIGIBLE,
+    KEY,
+    KEYS,
+    PLAIN,
+    ROLES,
+    Options,
+    Problem,
+    Reading,
+    Visits,
+)
 
 DELIMITERS = ",;\t|"
 BLOCK = 1 << 22  # bytes of a CSV file that Arrow reads at once, in which a row has to fit
-ARROW, FEATHER = b"ARROW1", b"FEA1"  # the first bytes of an Arrow file, and of its forerunner
+ARROW = b"ARROW1"  # the first bytes of an Arrow file
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 OTHERS = {  # files that some take for text, by their first bytes
     b"PK": ("a zip archive or a spreadsheet", "Unpack it, or save the sheet as CSV"),
-    b"BZh": ("packed with bzip2", "Unpack it, or pack it with gzip or zstd"),
-    b"\xfd7zXZ": ("packed with xz", "Unpack it, or pack it with gzip or zstd"),
     b"\xff\xfe": ("text in UTF-16", "Save it as UTF-8"),
     b"\xfe\xff": ("text in UTF-16", "Save it as UTF-8"),
-    FEATHER: ("a Feather file of version 1", "Write it as Feather of version 2, or parquet"),
 }
 NAMELESS = "Drop an index column (in pandas, to_csv(..., index=False)), or name it"
 CUT = (  # what is wrong with a text like 0.2 of 0.25, which no reader could see, and its mend
@@ -42,15 +47,7 @@ CUT = (  # what is wrong with a text like 0.2 of 0.25, which no reader could see
 )
 
 
-def read(
-    path,
-    columns: Mapping[str, str] | None = None,
-    ignore=(),
-    categorical=(),
-    units: Units = NO_UNITS,
-    study: bool = False,
-    whole: bool = False,
-) -> Reading:
+def read(path, options: Options = PLAIN, study: bool = False, whole: bool = False) -> Reading:
     """Read a user's log: CSV, parquet, Arrow (Feather), or a log of Vowpal Wabbit; all told apart
     by how they begin.
 
@@ -72,9 +69,8 @@ def read(
     policy:NAME : the probability that one of the user's own policies gives to the ad shown
     id, user : optional, and only where `columns` says which they are; the visit, and who it was.
         Numbers or text
-    eligible : optional, where `columns` says which it is, or the column has a usual name
-        (`eligibility.NAMES`) and lists; the ads that could be shown, a list, or a text such as
-        `a|b`. The ad shown has to be among them
+    eligible : optional; the ads that could be shown, a list, or a text such as `a|b`. The ad shown
+        has to be among them
     any other : a feature: numbers, true or false, times (as days since 1970) or text. Empty cells,
         and those of `MISSING` in a column of numbers, are missing. Of a column of JSON objects, or
         of structs, each key becomes a feature of its own, `COLUMN.KEY` (`nested`)
@@ -83,30 +79,25 @@ def read(
 
     Parameters
     ----------
-    columns : by role, one of `ROLES`, the column of the file that has it
-    ignore : columns to leave out; names that the file lacks are passed over
-    categorical : features to take as texts, as they are written, though they are numbers or times;
-        names that the file lacks are passed over
-    units : what propensities and rewards are written as
     study : whether it is for a study, which has no columns `policy:NAME`, no objects and no logs of
         Vowpal Wabbit
     whole : whether something else, such as a checksum, tells that a text is whole whose last line
         does not end
     """
-    renaming = Renaming(path, columns or {}, frozenset(ignore))
-    table, form, lines, problems = opened(path, renaming, categorical, whole)
+    renaming = Renaming(path, options)
+    table, form, lines, problems = opened(path, renaming, whole)
     if table is None:
-        return _of_wabbit(path, form, renaming, categorical, units, study, whole)
+        return _of_wabbit(path, form, renaming, study, whole)
     if files.metadata_of(table.schema).get("kind") == logs.KIND:
         return _of_a_study(path, renaming)
-    return _read(path, (table, form, lines, problems), renaming, categorical, units, study)
+    return _read(path, (table, form, lines, problems), renaming, study)
 
 
-def opened(path, renaming: "Renaming", categorical=(), whole: bool = False, named=()) -> tuple:
+def opened(path, renaming: "Renaming", whole: bool = False, named=()) -> tuple:
     """The table of a file, an Arrow table, or None for a log of Vowpal Wabbit's; its form in words;
     the line of each row, None where rows have none; and the problems of its lines.
 
-    categorical, whole : see `read`
+    whole : see `read`
     named : columns that the user names, which may be called by numbers
     """
     first = first_bytes(path)
@@ -121,52 +112,37 @@ def opened(path, renaming: "Renaming", categorical=(), whole: bool = False, name
         head = stream.first_lines()
     if kind := wabbit.kind(path, head):
         return None, kind, None, []
-    return _csv(path, head, renaming, whole, categorical, named)
+    return _csv(path, head, renaming, whole, named)
 
 
-def read_folder(
-    folder,
-    columns: Mapping[str, str] | None = None,
-    ignore=(),
-    categorical=(),
-    units: Units = NO_UNITS,
-) -> Reading:
+def read_folder(folder, options: Options) -> Reading:
     """Read a log of lists from a folder of parquet files, all at once; see `read`."""
     parts, _ = files.parts(folder)
     with files.foreign(folder, "folder of parquet files with the same columns"):
         table = pa.concat_tables([_parquet(part) for part in parts], promote_options="permissive")
-    renaming = Renaming(folder, columns or {}, frozenset(ignore))
     content = table, f"{len(parts):,} parquet files", None, []
-    return _read(folder, content, renaming, categorical, units)
+    return _read(folder, content, Renaming(folder, options))
 
 
-def _read(
-    path, content: tuple, renaming: "Renaming", categorical, units: Units, study: bool = False
-) -> Reading:
+def _read(path, content: tuple, renaming: "Renaming", study: bool = False) -> Reading:
     """The reading of what `opened` gives. Columns have their roles already if there are lines."""
     table, form, lines, problems = content
-    row = None
-    if units.propensity_of or "list" in renaming.columns:
+    row, options = None, renaming.options
+    if options.units.propensity_of or "list" in renaming.columns:
         roles = {} if lines is not None else renaming.columns
         table, row = wide.apart(path, table, lambda role: roles.get(role, role), lines)
     with files.foreign(path, "readable log"):
         plan = parts = None
         if study:
             table = table if lines is not None else renaming.applied(table)
-            passed = (logs.POLICY, KEY)
-            names = [name for name in table.column_names if not name.startswith(passed)]
-            table = table.select(names)
+            names = [name for name in table.column_names if not name.startswith(logs.POLICY)]
+            table = table.select(names).rename_columns([name.removeprefix(KEY) for name in names])
         elif lines is None:
             parts = nested.unstructured(table, renaming.ignore, renaming.columns.values())
-            form += renaming.find_lists(parts.table)
             table = renaming.applied(parts.table)
-        elif said := renaming.find_lists(table):
-            form, column = form + said, renaming.columns[ELIGIBLE]
-            names = [KEY + ELIGIBLE if name == column else name for name in table.column_names]
-            table = table.rename_columns(names)
         if not study:
             plan = nested.Plan(path, renaming.ignore, renaming.inside, parts)
-            plan.decide(table, categorical)
+            plan.decide(table, options.categorical)
     return layout.Columns(
         path,
         form,
@@ -174,16 +150,12 @@ def _read(
         columns=renaming.header,
         lines=lines if row is None else row,
         problems=problems,
-        categorical=frozenset(categorical),
+        options=options,
         plan=plan,
-        units=units,
-        listing=renaming.columns.get(ELIGIBLE, ELIGIBLE),
     ).reading()
 
 
-def _of_wabbit(
-    path, kind: str, renaming: "Renaming", categorical, units: Units, study: bool, whole: bool
-) -> Reading:
+def _of_wabbit(path, kind: str, renaming: "Renaming", study: bool, whole: bool) -> Reading:
     """The reading of a log of Vowpal Wabbit's."""
     if study:
         raise DataError(path, f"it is {kind}", advice="A study takes CSV, parquet and Arrow")
@@ -197,30 +169,24 @@ def _of_wabbit(
         if is_id and wabbit.ID in content.table.column_names:
             renaming.columns = {"id": wabbit.ID, **renaming.columns}
         renaming.ignore |= {wabbit.ID}
-    of_lists = "above" if KEY + "list" in content.table.column_names else None
-    units = replace(
-        units,
-        rewards=units.rewards or "costs",
-        propensity_of=units.propensity_of or of_lists,
-    )
+    options, units = renaming.options, renaming.options.units
+    if KEY + "list" in content.table.column_names and not units.propensity_of:
+        options = replace(options, units=replace(units, propensity_of="above"))
     form = [kind] + ([f"packed with {stream.packing}"] if stream.packing else [])
-    form += ["reward = 1 - cost" if units.rewards == "losses" else "reward = -cost"]
+    form += ["reward = -cost"]
     names = [name.removeprefix(KEY) for name in content.table.column_names]
     if ELIGIBLE in renaming.ignore:
         renaming.ignore |= {KEY + ELIGIBLE}
     columns = (*names, *content.keys.lists, *content.keys.met)
-    reading = layout.Columns(
+    return layout.Columns(
         path,
         ", ".join(form),
         renaming.applied(content.table),
         columns=columns,
         lines=content.lines,
         problems=content.problems,
-        categorical=frozenset(categorical),
-        units=units,
+        options=options,
     ).reading()
-    column = content.keys.column
-    return replace(reading, flattened={column: len(content.keys.kinds)}) if column else reading
 
 
 def first_bytes(path) -> bytes:
@@ -231,19 +197,12 @@ def first_bytes(path) -> bytes:
         return file.read(8)
 
 
-def read_frame(
-    frame,
-    columns: Mapping[str, str] | None = None,
-    ignore=(),
-    categorical=(),
-    units: Units = NO_UNITS,
-) -> Reading:
+def read_frame(frame, options: Options = PLAIN) -> Reading:
     """Take a log from a data frame of pandas, polars or Arrow; see `read`, whose `path` is "data
     frame" then.
     """
     name = "data frame"
-    renaming = Renaming(name, columns or {}, frozenset(ignore))
-    return _read(name, (table_of(frame), name, None, []), renaming, categorical, units)
+    return _read(name, (table_of(frame), name, None, []), Renaming(name, options))
 
 
 def read_log(path, whole: bool = False) -> Log:
@@ -258,16 +217,15 @@ def read_log(path, whole: bool = False) -> Log:
     visits = reading.required()
     if lacking := visits.missing:
         name = next(iter(lacking))
-        row = int(np.argmax(np.isnan(visits.features[:, visits.names.index(name)])))
+        row = int(np.argmax(np.isnan(visits.feature(name))))
         logs.refuse_row(
             path, row, f"{name} is missing", reading.lines, "Fill it in, or leave the row out"
         )
     if visits.categories:
         name, texts = next(iter(visits.categories.items()))
         numeric = np.array([arrays.as_number(text) is not None for text in texts])
-        codes = visits.features[:, visits.names.index(name)].astype(np.int64)
-        row = int(np.argmin(numeric[codes]))
-        text = texts[codes[row]]
+        row = int(np.argmin(numeric[visits.codes(name)]))
+        text = texts[visits.codes(name)[row]]
         reason = f"{name} {short(text)} is not a number" if text else f"{name} is missing"
         logs.refuse_row(
             path, row, reason, reading.lines, "One-hot encode a column of text, or drop it"
@@ -322,13 +280,12 @@ class Renaming:
     line : of the file that has them, if it is text
     """
 
-    def __init__(self, path, columns: Mapping[str, str], ignore: frozenset[str]):
-        for role in columns:
+    def __init__(self, path, options: Options):
+        for role in options.columns:
             if role not in ROLES:
                 raise unknown("role of a column", role, ROLES)
-        self.path = path
-        self.columns = dict(columns)
-        self.ignore = ignore
+        self.path, self.options = path, options
+        self.columns, self.ignore = dict(options.columns), frozenset(options.ignore)
         self.header = ()
         self.line = None
         self.inside: dict[str, str] = {}
@@ -336,8 +293,10 @@ class Renaming:
     def names(self, header) -> list[str]:
         """The names of the columns by their roles, "" for a column that is left out."""
         self.header = tuple(header)
-        roles = {}
-        for role, column in self.columns.items():
+        roles, columns = {}, self.columns
+        if ELIGIBLE in header and ELIGIBLE not in (*columns, *columns.values(), *self.ignore):
+            columns = {**columns, ELIGIBLE: ELIGIBLE}
+        for role, column in columns.items():
             if column not in header and role in KEYS and nested.holder(column, header):
                 self.inside[column] = KEY + role
                 continue
@@ -366,31 +325,6 @@ class Renaming:
                 self.path, f"two columns are called {twice[0]!r}", self.line, "Rename one of them"
             )
         return names
-
-    def find_lists(self, table) -> str:
-        """Take a column as that of eligible ads, if one has a usual name and lists; what to say of
-        it, or "".
-        """
-        if ELIGIBLE in self.columns:
-            return ""
-        names = [
-            name
-            for name in table.column_names
-            if name not in (*self.ignore, *self.columns.values())
-        ]
-        places = (
-            {"action": self.columns.get("action", "action")}
-            if "action" not in table.column_names
-            else {}
-        )
-
-        def column_of(name: str):
-            place = places.get(name, name)
-            return table.column(place) if place in table.column_names else None
-
-        column = eligibility.usual(names, column_of)
-        self.columns |= {ELIGIBLE: column} if column else {}
-        return eligibility.SAID.format(column) if column else ""
 
     def applied(self, table):
         """An Arrow table with its columns named by their roles."""
@@ -429,7 +363,7 @@ def _arrow(path):
         return named(pa.Table.from_batches(parts, reader.schema))
 
 
-def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical, named):
+def _csv(path, head: bytes, renaming: Renaming, whole: bool, named):
     """The table of a CSV file, its form in words, the line of each row, and the problems of its
     lines.
     """
@@ -453,9 +387,9 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical, named)
 
     places = [name or f"\0{number}" for number, name in enumerate(names)]  # no two alike
     included = [*([places[0]] if index else []), *filter(None, names)]
-    are_texts = {"action", "timestamp", *categorical}
+    are_texts = {"action", "timestamp", *renaming.options.categorical}
     texts = {name: pa.string() for name in names if name in are_texts or name.startswith(KEY)}
-    options = {
+    reading = {
         "read_options": csv.ReadOptions(
             use_threads=False, block_size=BLOCK, column_names=places, skip_rows=1
         ),
@@ -477,7 +411,7 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical, named)
     }
     with Unpacked(path) as stream:
         try:
-            table = csv.read_csv(stream, **options)
+            table = csv.read_csv(stream, **reading)
         except pa.ArrowInvalid as error:
             if "Empty CSV" not in str(error):
                 refuse_unclosed(path, delimiter)
@@ -522,8 +456,6 @@ def _check_header(path, header: list[str], named) -> None:
 
     named : columns that the user names, which may be called by numbers
     """
-    if len(header) <= 2 and re.match(r"(?i)sep=", header[0]):
-        raise DataError(path, f"its first line, {short(header[0])}, is for Excel", 1, "Delete it")
     role_names = {*ROLES, *(alias for aliases in ALIASES.values() for alias in aliases), *named}
     numbers = [cell for cell in header if arrays.as_number(cell) is not None]
     reason = f"its first line is no header: {short(numbers[0])} is a number" if numbers else ""
@@ -544,24 +476,18 @@ def refuse_unclosed(path, delimiter: str) -> None:
     """Raise a DataError if a CSV file has a text of several lines that never ends, or ends within a
     cell.
     """
-    apart = re.escape(delimiter)
-    cell = rf'(?:"(?:[^"]|"")*+"[^{apart}]*+|[^{apart}"][^{apart}]*+|)'
-    opening = re.compile(rf'(?:{cell}{apart})*+"(?:[^"]|"")*+')
-    closing = re.compile(rf'(?:[^"]|"")*+"({apart}|$)?')
-    opened = None
+    import csv
+
     with Unpacked(path) as stream:
-        for number, line in wabbit.lines_of(path, stream):
-            if opened and (end := closing.match(line)):
-                if end[1] is None:
-                    break
-                opened, line = None, line[end.end() :]
-            if not opened and opening.fullmatch(line):
-                opened = number
-    if opened:
-        reason = "a quotation mark begins a text here that does not end as one"
-        raise DataError(
-            path, reason, opened, "Close it; within a quoted text write a quotation mark twice"
-        )
+        lines = (f"{line}\n" for _, line in wabbit.lines_of(path, stream))
+        rows, begins = csv.reader(lines, delimiter=delimiter, strict=True), 1
+        try:
+            for _ in rows:
+                begins = rows.line_num + 1
+        except csv.Error:
+            reason = "a quotation mark begins a text here that does not end as one"
+            advice = "Close it; within a quoted text write a quotation mark twice"
+            raise DataError(path, reason, begins, advice) from None
 
 
 def said(error: Exception) -> str:

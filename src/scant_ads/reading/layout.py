@@ -20,7 +20,7 @@ from scant_ads.reading.names import (
     is_called_a_visit,
     looks_like_times,
 )
-from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, Reading, Visits, is_feature
+from scant_ads.reading.visits import ELIGIBLE, KEY, PLAIN, Problem, Reading, Visits, is_feature
 
 LIKE = 0.75  # how like a role a name has to be to be proposed for it
 # a column of text with this share of numbers, or more, is one of numbers with mistakes
@@ -45,7 +45,7 @@ class Columns:
         no row needs to have a value
     plan : a `nested.Plan`, by which columns of JSON objects are taken apart; None to take them as
         they are
-    listing : the column of lists of eligible ads, as the log calls it
+    options : how the log is to be read; columns of the table have their roles already
     alike : how many ads the log shows alike, if that is what its only propensity says with few
         digits, and 0 if not; None where this table tells, see `Columns.shown_alike`
     """
@@ -59,19 +59,16 @@ class Columns:
         columns=(),
         lines=None,
         problems=(),
-        categorical=frozenset(),
+        options=PLAIN,
         kinds=None,
         plan=None,
-        units=NO_UNITS,
-        listing=ELIGIBLE,
         alike=None,
     ):
         self.alike, self.fraction = alike, ""
         self.path, self.form, self.columns, self.lines = path, form, columns, lines
-        self.kinds, self.units = {} if kinds is None else kinds, units
-        self.problems, self.categorical, self.rows = list(problems), categorical, table.num_rows
-        self.flattened = plan.counts if plan else {}
-        self.listing = (plan and plan.listing) or listing
+        self.kinds, self.problems = {} if kinds is None else kinds, [*problems]
+        self.units, self.categorical, self.rows = options.units, options.categorical, table.num_rows
+        self.listing = (plan and plan.listing) or options.columns.get(ELIGIBLE, ELIGIBLE)
         if plan:
             with files.foreign(path, "readable log"):
                 table, row_problems = plan.apply(table)
@@ -101,7 +98,6 @@ class Columns:
             tuple(problems),
             visits,
             self.lines,
-            self.flattened,
             self.fraction,
         )
 
@@ -120,17 +116,14 @@ class Columns:
 
     def missing_columns(self) -> None:
         stated = {"propensity"} if self.units.propensity is not None else set()
-        lacking, options = [role for role in logs.NEEDED if role not in {*self.names, *stated}], []
+        lacking = [role for role in logs.NEEDED if role not in {*self.names, *stated}]
         names = [name for name in self.names if not name.startswith(KEY)]
         for role in lacking:
             near = next((name for name in names if name.lower() in (role, *ALIASES[role])), None)
             near = near or nearest(role, names, LIKE)
-            options += [f"--columns {role}={quote(near)}"] if near else []
             mend = f"--columns {role}=COLUMN says which"
             mend = f"Is it {near!r}? Then --columns {role}={quote(near)}" if near else mend
             mend += f". {STATED}" if role == "propensity" and not near else ""
-            if role == lacking[-1] and len(options) == len(lacking) > 1:
-                mend += f". All together: {' '.join(options)}"
             listed = logs.listing(names)
             self.add("column", f"there is no column {role!r}; columns: {listed}", mend, column=role)
 
@@ -150,7 +143,7 @@ class Columns:
             propensity if self.units.propensity is None else self.stated(action, actions, eligible)
         )
         probabilities = [self.probability(logs.POLICY + name) for name in policies]
-        distribution = self.distribution(full, actions, action, propensity, eligible)
+        self.distribution(full, actions, action, propensity, eligible)
         if propensity is not None:
             propensity = self.meant(propensity, probabilities, eligible, len(actions))
         timestamp = self.timestamp() if "timestamp" in self.table else None
@@ -158,7 +151,7 @@ class Columns:
         visit, user = self.key("id", "leave the rows out"), self.user()
         of_lists = self.of_lists(action, actions, reward, propensity, position, probabilities)
         features, names, categories, exact = self.features(names)
-        if distribution is False or any(problem.severity == "error" for problem in self.problems):
+        if any(problem.severity == "error" for problem in self.problems):
             return None
         return Visits(
             features,
@@ -187,7 +180,7 @@ class Columns:
         problem.
         """
         column = arrays.plain(self.table.pop(name))
-        values, texts = arrays.numeric(column)
+        values = arrays.numeric(column)
         if values is None:
             self.add(
                 f"{name}-type", f"column {name!r} has type {column.type}; numbers are needed", mend
@@ -196,7 +189,7 @@ class Columns:
         lacking = np.isnan(values)
         if lacking.any():
             row = int(np.argmax(lacking))
-            text = None if texts is None else column[row].as_py()
+            text = column[row].as_py() if arrays.is_text(column.type) else None
             if text is None or text in arrays.MISSING:
                 self.add(
                     f"{name}-missing",
@@ -228,12 +221,11 @@ class Columns:
                 self.table["reward"] = pa.chunked_array(
                     [pa.array(np.array(values)[codes], from_pandas=True)]
                 )
-        click = "-1" if self.units.rewards else "1"
         mend = (
-            f"Write {click} for a click, and 0 for none; or amounts of one currency, such as "
-            "€1,234.50, whose marks of "
+            "Write 1 for a click, and 0 for none; or amounts of one currency, such as €1,234.50, "
+            "whose marks of thousands and decimals are clear"
         )
-        values = self.numbers("reward", f"{mend}thousands and decimals are clear")
+        values = self.numbers("reward", mend)
         shares = self.units.shares(values)
         bad = (shares < 0) | (shares > 1)
         if bad.any():
@@ -265,57 +257,28 @@ class Columns:
         values = self.units.probabilities(numbers)
         bad = ~((values > 0) & (values <= 1)) & ~np.isnan(values)
         top, low = np.nanmax(numbers, initial=-np.inf), np.nanmin(numbers, initial=np.inf)
-        seems = None
-        if not self.units.propensities and bad.any():
-            if (
-                low > 0
-                and PERCENT < top <= 100
-                and np.count_nonzero(bad) > np.count_nonzero(values <= 1)
-            ):
-                seems = "percent", "percent"
-            elif top <= 0 and low < 0:
-                seems = "log", "natural logarithms"
-        if seems:
-            unit, words = seems
-            first = numbers[np.argmax(bad)]
-            reason = (
-                f"propensity {first:g} is not in (0, 1]; they are from {low:g} to {top:g}, which "
-            )
-            mend = f"Read them with --propensities {unit}"
-            self.add("percent", f"{reason}looks like {words}", mend, bad)
-        elif low == top == 0:
-            mend = (
-                "It is the probability of the ad shown; a logarithm of 0 says that each was certain"
-            )
-            self.within(
-                "propensity",
-                values,
-                bad,
-                "is not in (0, 1], as in every row: none was logged",
-                mend,
-            )
-        elif low > 0 and 1 < top <= 1 + logs.SLACK and not self.units.propensities:
-            self.within(
-                "propensity",
-                values,
-                bad,
-                "is above 1",
-                "It looks rounded: write 1 where one is above",
-            )
-        else:
-            mend = (
-                "It is the probability with which the logging policy chose the action that it "
-                "logged"
-            )
-            self.within("propensity", values, bad, "is not in (0, 1]", mend)
-            tiny = ~bad & (values < LEAST_PROPENSITY)
-            self.within(
-                "propensity",
-                values,
-                tiny,
-                f"is below {LEAST_PROPENSITY:g}, too small to be one",
-                mend,
-            )
+        as_written = not self.units.propensities
+        if as_written and bad.any():
+            mostly = np.count_nonzero(bad) > np.count_nonzero(values <= 1)
+            is_percent = low > 0 and PERCENT < top <= 100 and mostly
+            if is_percent or (top <= 0 and low < 0):
+                words = "percent" if is_percent else "natural logarithms"
+                reason = (
+                    f"propensity {numbers[np.argmax(bad)]:g} is not in (0, 1]; they are from "
+                    f"{low:g} to {top:g}, which looks like {words}"
+                )
+                unit = "percent" if is_percent else "log"
+                self.add("percent", reason, f"Read them with --propensities {unit}", bad)
+                return values
+        reason, mend = "is not in (0, 1]", "It is the probability of the ad shown"
+        if low == top == 0:
+            reason += ", as in every row: none was logged"
+        elif as_written and low > 0 and 1 < top <= 1 + logs.SLACK:
+            reason, mend = "is above 1", "It looks rounded: write 1 where one is above"
+        self.within("propensity", values, bad, reason, mend)
+        tiny = ~bad & (values < LEAST_PROPENSITY)
+        reason = f"is below {LEAST_PROPENSITY:g}, too small to be one"
+        self.within("propensity", values, tiny, reason, mend)
         return values
 
     def stated(
@@ -465,7 +428,7 @@ class Columns:
             self.add("column", reason, "--columns position=COLUMN says which", column="position")
         if any(problem.severity == "error" for problem in self.problems):
             return {}
-        code = lists.numbers_of(column)
+        code = column.dictionary_encode().indices.to_numpy().astype(np.int64)
         place = position.astype(np.int64) - int(position.min() != 0)  # from 0, or from 1
         order = lists.Order.of(code, place)
         if faults := list(lists.faults(place, action, order, actions)):
@@ -586,14 +549,14 @@ class Columns:
                 self.add("eligible", reason, mend, bad)
         return eligible
 
-    def distribution(self, full: list[str], actions, action, propensity, eligible) -> bool | None:
-        """Check the columns of full propensities; False if they are at fault."""
+    def distribution(self, full: list[str], actions, action, propensity, eligible) -> None:
+        """Note what is wrong with the columns of full propensities."""
         if not full or action is None or propensity is None:
-            return None
+            return
         if absent := [name for name in actions if name not in full]:
             reason = f"there is no column {logs.FULL + absent[0]!r}"
             self.add("column", reason, "Give it for every action, or none")
-            return False
+            return
         total, logged = np.zeros(self.rows), np.zeros(self.rows)
         outside, strange = np.zeros(self.rows, bool), np.zeros(self.rows, bool)
         for number, name in enumerate(actions):
@@ -626,7 +589,6 @@ class Columns:
         ):
             if bad.any():
                 self.add(kind, reason.format(values[np.argmax(bad)]), "", bad)
-        return None
 
     # times
 
@@ -654,7 +616,7 @@ class Columns:
                 .astype("datetime64[us]")
             )
         else:
-            values, _ = arrays.numeric(column)
+            values = arrays.numeric(column)
             return self.epoch(np.full(self.rows, np.nan) if values is None else values, mend)
         if (bad := np.isnat(times)).any():
             text = column[int(np.argmax(bad))].as_py()
@@ -733,7 +695,7 @@ class Columns:
             return self.text_feature(name, column)
         if types.is_timestamp(column.type) or types.is_date(column.type):
             return arrays.days(column), None
-        values, _ = arrays.numeric(column)
+        values = arrays.numeric(column)
         if values is None:
             reason = f"column {name!r} has type {column.type}; a log has numbers, text and times"
             mend = f"Leave it out with --ignore {quote(name)}"

@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from scant.bandits import evaluation
 from scant.errors import short
@@ -32,15 +31,6 @@ LIST = "list"  # the role of the column that tells lists apart
 BESIDE = "place:"
 LONGEST = 1000  # rows of a list, at most
 MOSTLY = 20  # lists with a reward, all of whose rows have the same: then it is the list's
-
-
-def numbers_of(column: pa.Array) -> np.ndarray:
-    """The number of each row's list, int (rows), in the order of their first rows."""
-    if pa.types.is_integer(column.type):
-        values = column.to_numpy()
-        if (values[1:] >= values[:-1]).all():  # then nothing has to be hashed
-            return np.cumsum(np.r_[0, values[1:] != values[:-1]])
-    return column.dictionary_encode().indices.to_numpy().astype(np.int64)
 
 
 class Order(NamedTuple):
@@ -56,11 +46,8 @@ class Order(NamedTuple):
     @classmethod
     def of(cls, code: np.ndarray, place: np.ndarray) -> "Order":
         """That of rows by the number of their list, and by their place, int (rows)."""
-        rows, same, down = np.arange(len(code)), code[1:] == code[:-1], place[1:] > place[:-1]
-        if not ((code[1:] > code[:-1]) | (same & down)).all():
-            rows = np.lexsort((place, code))
-            same = np.diff(code[rows]) == 0
-        starts = np.flatnonzero(np.r_[True, ~same])
+        rows = np.lexsort((place, code))
+        starts = np.flatnonzero(np.r_[True, np.diff(code[rows]) != 0])
         lengths = np.diff(starts, append=len(code))
         return cls(rows, np.arange(len(code)) - np.repeat(starts, lengths))
 

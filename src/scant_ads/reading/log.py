@@ -17,11 +17,11 @@ from scant_ads.diagnosis.showings import Groups
 from scant_ads.policies import learning
 from scant_ads.progress import silent
 from scant_ads.reading import formats, layout, summing
-from scant_ads.reading.amounts import NO_UNITS, Units
+from scant_ads.reading.amounts import Units
 from scant_ads.reading.folder import OF_LOG, ROWS, Folder
 from scant_ads.reading.names import COSTLY, is_called_a_cost
 from scant_ads.reading.tally import CUTS, Summary
-from scant_ads.reading.visits import Batch, Problem, Reading, Visits
+from scant_ads.reading.visits import PLAIN, Batch, Options, Problem, Reading, Visits
 from scant_ads.unit import Unit
 
 # rows of a folder that are learnt from, about: as many as fit in memory, and more than steps take
@@ -41,7 +41,7 @@ class Log:
 
     source : the log in memory, or its folder
     chosen : bool (rows), which rows of the source belong to it; None for all
-    reward : what its column of rewards is called
+    options : how it was read
     unit : what its rewards are counted in
     """
 
@@ -51,12 +51,10 @@ class Log:
         name: str | None = None,
         half_of: "Log | None" = None,
         chosen=None,
-        units: Units = NO_UNITS,
-        reward: str = "reward",
+        options: Options = PLAIN,
     ):
-        self.reward = reward
         self.source, self.name = source, name or str(source.path)
-        self.half_of, self.chosen, self.units = half_of, chosen, units
+        self.half_of, self.chosen, self.options = half_of, chosen, options
         self.summarised: Summary | None = None  # of all rows, once they have been read
 
     @classmethod
@@ -113,14 +111,15 @@ class Log:
     @classmethod
     def _of(cls, read, source, columns, ignore, categorical, units: Units) -> "Log":
         _check_names(columns, ignore=ignore, categorical=categorical)
-        reading = read(source, columns, ignore, categorical, units)
-        return cls(reading, units=units, reward=(columns or {}).get("reward", "reward"))
+        options = Options(columns or {}, frozenset(ignore), frozenset(categorical), units)
+        return cls(read(source, options), options=options)
 
     @property
     def unit(self) -> Unit:
-        least, largest = self.units.reward_min, self.units.reward_max
-        least, largest = (0.0 - largest, 0.0 - least) if self.units.less else (least, largest)
-        return Unit(largest, self.units.reward_unit, least=least)
+        units = self.options.units
+        least, largest = units.reward_min, units.reward_max
+        least, largest = (0.0 - largest, 0.0 - least) if units.less else (least, largest)
+        return Unit(largest, units.reward_unit, least=least)
 
     @property
     def visits(self) -> Visits:
@@ -154,9 +153,13 @@ class Log:
         drawn = np.concatenate(
             [random.random(min(ROWS, len(self) - start), np.float32) < share for start in starts]
         )
+        return self._take(drawn, self.name, self.half_of)
+
+    def _take(self, rows: np.ndarray, name: str, half_of: "Log | None") -> "Log":
+        """The log of some of its rows, bool (rows)."""
         chosen = np.ones(self.source.rows, bool) if self.chosen is None else self.chosen.copy()
-        chosen[chosen] = drawn  # of the rows of this log, which may be a part of its source
-        return type(self)(self.source, self.name, self.half_of, chosen, self.units, self.reward)
+        chosen[chosen] = rows  # of this log, which may be a part of its source
+        return type(self)(self.source, name, half_of, chosen, self.options)
 
     @property
     def in_folder(self) -> bool:
@@ -256,18 +259,8 @@ class Log:
         ]
         together = np.concatenate(list(self._entries(roles[0]))) if roles else None
         earlier = learning.split(len(self), share, seed, times, together)
-        rows = np.arange(len(self)) if self.chosen is None else np.flatnonzero(self.chosen)
-        size = len(rows) if self.chosen is None else len(self.chosen)
-        parts = []
-        for which, marks in (("training", earlier), ("test", ~earlier)):
-            chosen = np.zeros(size, bool)
-            chosen[rows[marks]] = True
-            parts.append(
-                type(self)(
-                    self.source, f"{self.name}, {which} part", self, chosen, self.units, self.reward
-                )
-            )
-        return tuple(parts)
+        parts = ("training", earlier), ("test", ~earlier)
+        return tuple(self._take(rows, f"{self.name}, {which} part", self) for which, rows in parts)
 
     def batches(self, rows: int = ROWS) -> Iterator[Batch]:
         """The rows in their order.
@@ -296,29 +289,22 @@ class Log:
     @cached_property
     def groups(self) -> Groups:
         """The groups of rows in which showings are looked at, by its first rows."""
-        return Groups.of(
-            self._head,
-            {problem.column for problem in self._of_features if problem.kind == leaks.LEAK},
-        )
+        leaking = {problem.column for problem in self._of_features if problem.kind == leaks.LEAK}
+        return Groups() if self._head is None else Groups.of(self._head, leaking)
 
     @property
     def _of_rewards(self) -> list[Problem]:
         """The question whether less is better, if that is open, and rewards are called so."""
-        units = self.units
-        if (
-            units.less is not None
-            or units.rewards
-            or units.reward_max <= 0
-            or not is_called_a_cost(self.reward)
-        ):
+        units, reward = self.options.units, self.options.columns.get("reward", "reward")
+        if units.less is not None or units.reward_max <= 0 or not is_called_a_cost(reward):
             return []
-        reason = f"rewards are column {self.reward!r}, of which less may be better"
+        reason = f"rewards are column {reward!r}, of which less may be better"
         return [
             Problem(
                 COSTLY,
                 reason,
                 "Say --less if it is, and --no-less if more is better",
-                column=self.reward,
+                column=reward,
             )
         ]
 
@@ -328,6 +314,8 @@ class Log:
         rows.
         """
         reported = {problem.column for problem in self.source.problems}
+        if self._head is None:
+            return []
         return [
             *leaks.problems(self._head, self.unit.nothing),
             *shapes.problems(self._head, reported),
@@ -336,15 +324,15 @@ class Log:
         ]
 
     @cached_property
-    def _head(self) -> list[Visits]:
-        """Its first rows; none if one of them has an error."""
+    def _head(self) -> Visits | None:
+        """Its first rows; those before a batch with an error, and None if there are none."""
         head, rows = [], 0
         for batch in self.batches(layout.HEAD):
             if batch.visits is None or rows >= layout.HEAD:
                 break
             head.append(batch.visits.take(slice(0, layout.HEAD - rows)))
             rows += len(head[-1])
-        return head
+        return _joined(head) if rows else None
 
     def _entries(self, role: str) -> Iterator[np.ndarray]:
         """The column timestamp, or hashes of user or id, of the rows, in batches."""

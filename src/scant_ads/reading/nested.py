@@ -18,7 +18,7 @@ from pyarrow import compute, types
 
 from scant.data import logs
 from scant.errors import DataError, SettingError, short, unknown
-from scant_ads.reading import arrays, eligibility, layout
+from scant_ads.reading import arrays, layout
 from scant_ads.reading.literals import literal
 from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, is_feature
 
@@ -53,21 +53,18 @@ class Parts:
     table : the table without them
     names : of all structs, and of what is left out of them
     lists : what is left out because it holds lists
-    counts : by struct column, how many columns it became
     """
 
     table: object
     names: list[str] = field(default_factory=list)
     lists: list[str] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
 
 
 def unstructured(table, ignore=(), kept=()) -> Parts:
     """An Arrow table with a column for each value of its struct columns.
 
     ignore : columns, structs or their values to leave out; other columns that are called so stay
-    kept : values to keep though they are lists; those with a usual name of lists of eligible ads
-        are, too
+    kept : values to keep though they are lists
     """
     if not any(types.is_struct(kind) for kind in table.schema.types):
         return Parts(table)
@@ -75,11 +72,10 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
 
     def take(name: str, column, inside: bool) -> None:
         """Take a column, or a value of a struct (`inside`): structs apart, lists not at all, unless
-        they are of ads.
+        they are to be kept.
         """
         nested = types.is_struct(column.type)
-        of_ads = eligibility.is_list(column.type) and (name in kept or eligibility.is_usual(name))
-        listed = inside and types.is_nested(column.type) and not nested and not of_ads
+        listed = inside and types.is_nested(column.type) and not nested and name not in kept
         if nested or listed or (inside and name in ignore):
             parts.names.append(name)
         if name in ignore and (nested or inside):
@@ -94,10 +90,7 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
             names.append(name)
 
     for name, column in zip(table.column_names, table.columns, strict=True):
-        before = len(names)
         take(name, column, False)
-        if types.is_struct(column.type) and len(names) > before:
-            parts.counts[name] = len(names) - before
     parts.table = pa.Table.from_arrays(columns, names=names)
     return parts
 
@@ -240,7 +233,11 @@ class Keys:
             for name, value in (thing or {}).items():
                 if value is not None and value == value:  # not NaN
                     types_of.setdefault(name, set()).add(type(value))
-            _check_number(self.column, len(types_of), where)
+            if len(types_of) > MOST:
+                what = self.column or "the log"
+                reason = f"{what} has more than {MOST:,} keys, as if they were values"
+                advice = f"Leave it out with --ignore {quote(what)}" if self.column else ""
+                raise DataError(where, reason, advice=advice)
         self.lists = [name for name, types in types_of.items() if list in types]
         self.kinds = {
             name: "text" if str in types else "numbers"
@@ -309,17 +306,6 @@ class Keys:
         return problems
 
 
-def _check_number(column: str, keys: int, where) -> None:
-    """Raise a DataError if a column has so many keys that they look like values."""
-    if keys > MOST:
-        if not column:
-            raise DataError(
-                where, f"it has more than {MOST:,} features", advice="Write those that matter"
-            )
-        reason = f"{column} has more than {MOST:,} keys, as if they were values"
-        raise DataError(where, reason, advice=f"Leave it out with --ignore {quote(column)}")
-
-
 def _array(values: list, kind: str, absent: float):
     """Values of JSON as an Arrow array: of numbers, or of texts if some are texts."""
     types = {*map(type, values)}
@@ -353,10 +339,7 @@ class Plan:
     roles : by name, the role of a value
     parts : what became of its structs
     keys : by column
-    unseen : columns of text without a value in the first rows
     problems : what there is to know of them
-    has_lists : whether a column of its own has the lists of eligible ads
-    actions : the ads of the first rows
     """
 
     where: object
@@ -364,10 +347,7 @@ class Plan:
     roles: Mapping[str, str] = field(default_factory=dict)
     parts: Parts | None = None
     keys: dict[str, Keys] = field(default_factory=dict)
-    unseen: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    has_lists: bool = False
-    actions: list[str] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
@@ -387,13 +367,6 @@ class Plan:
             name for keys in self.keys.values() for name in keys.kinds if name not in self.roles
         ]
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many columns each column of objects becomes."""
-        return (self.parts.counts if self.parts else {}) | {
-            name: len(keys.kinds) for name, keys in self.keys.items()
-        }
-
     def decide(self, table, categorical=()) -> "Plan":
         """Find the columns of JSON objects by the first rows of a log.
 
@@ -401,13 +374,6 @@ class Plan:
         categorical : columns to take as they are
         """
         self.problems += of_lists(self.parts.lists if self.parts else ())
-        self.has_lists = KEY + ELIGIBLE in table.column_names
-        if "action" in table.column_names:
-            self.actions = eligibility.texts_of(
-                table.column("action").slice(0, eligibility.HEAD).to_pylist()
-            )
-        for name, count in self.counts.items():
-            _check_number(name, count, self.where)
         for name, column in zip(table.column_names, table.columns, strict=True):
             if (
                 is_feature(name)
@@ -426,16 +392,10 @@ class Plan:
         count = np.bincount(codes[codes >= 0], minlength=len(texts))
         count[_absent(texts)] = 0
         looks = _looks(texts)
-        if not count.sum():
-            self.unseen.append(name)
         if not count.sum() or count[looks].sum() < layout.MOSTLY * count.sum():
             return
         keys = Keys(name, f"{name}.", self.ignore, eligible=self.listing)
         read = [keys.read(text) for text in texts.to_pylist()]
-        usual = "" if self.listing or self.has_lists else self._usual(codes, read)
-        if usual:
-            self.roles, keys.eligible = {**self.roles, usual: KEY + ELIGIBLE}, usual
-            read = [keys.read(text) for text in texts.to_pylist()]
         objects = [thing if type(thing) is dict else None for thing in read]
         good = np.array([thing != NONE for thing in read])
         if count[good].sum() < layout.MOSTLY * count.sum():
@@ -449,34 +409,14 @@ class Plan:
         self.keys[name] = keys.decide(objects, self.where)
         self.problems += of_lists(keys.lists)
 
-    def _usual(self, codes: np.ndarray, read: list) -> str:
-        """The value of objects that looks like the lists of eligible ads, see `eligibility.usual`;
-        "" if none does.
-
-        codes : by row, the index of its object in `read`, int (rows); -1 for none
-        """
-        objects = [{} if type(thing) is str else thing for thing in (*read, {})]
-        names = dict.fromkeys(
-            name for thing in objects for name in filter(eligibility.is_usual, thing)
-        )
-        first = [objects[code] for code in codes[: len(self.actions)]]
-        return next(
-            (
-                name
-                for name in names
-                if eligibility.fits([thing.get(name) for thing in first], self.actions)
-            ),
-            "",
-        )
-
     def apply(self, table) -> tuple[object, list[Problem]]:
         """An Arrow table with its columns of JSON objects taken apart, and what is wrong with some
         of its rows.
         """
         columns = {}
-        problems = [*filter(None, (self._late(name, table.column(name)) for name in self.unseen))]
         if not self.keys:
-            return table, problems
+            return table, []
+        problems: list[Problem] = []
         for name, column in zip(table.column_names, table.columns, strict=True):
             if name in self.keys:
                 parts = self._taken_apart(self.keys[name], arrays.plain(column), problems)
@@ -490,20 +430,6 @@ class Plan:
                 )
             columns |= parts
         return pa.table(columns), problems
-
-    def _late(self, name: str, column) -> Problem | None:
-        """What there is to say of objects in a column that has no value in the first rows."""
-        codes, texts = arrays.distinct(arrays.plain(column))
-        rows = np.append(np.asarray(_looks(texts)), False)[codes]
-        if not rows.any():
-            return None
-        reason = (
-            f"column {name!r} holds objects, but nothing in the first {layout.HEAD:,} rows: it is "
-            "taken as one text"
-        )
-        return _of_rows(
-            "late", "warning", reason, "To use its keys, move a row with them forward", rows, name
-        )
 
     def _taken_apart(self, keys: Keys, column, problems: list[Problem]) -> dict:
         codes, texts = arrays.distinct(column)

@@ -17,7 +17,7 @@ from scant.data import logs
 from scant.errors import DataError
 from scant.randomness import generator
 from scant_ads.diagnosis import health
-from scant_ads.diagnosis.order import BLOCKS, Order
+from scant_ads.diagnosis.order import BLOCKS
 from scant_ads.diagnosis.showings import Showings
 from scant_ads.evaluation.arms import Always
 from scant_ads.policies import learning
@@ -175,7 +175,7 @@ def summary(
     training : the log that policies were learnt from; None if there is none
     rows : of a batch
     """
-    whole, read = Summary(showings=Showings(log.groups, order=Order())), 0
+    whole, read = Summary(showings=Showings(log.groups)), 0
     for batch in log.batches(rows):
         _add(whole, batch, policies or {}, training, log)
         read += len(batch.visits or ())
@@ -201,8 +201,8 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
     whole.by_user = log.user is not None
     whole.propensity_of = log.propensity_of
     if log.timestamp is not None:
-        times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))
-        whole.add_times(times)
+        ends = log.timestamp.min(), log.timestamp.max(), *(whole.period or ())
+        whole.period = min(ends), max(ends)
     shared = np.zeros(len(log), bool) if training is None else training.has(log, row_digests, where)
     weights, unknown, chosen = _shown(policies, log, where)
     compared = [

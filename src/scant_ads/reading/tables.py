@@ -37,7 +37,7 @@ def _of_sums(table: Mapping, rows: int) -> Problem | None:
     if not 0 < rows <= FEW:
         return None
     numbers = {
-        name: arrays.numeric(arrays.plain(column))[0]
+        name: arrays.numeric(arrays.plain(column))
         for name, column in table.items()
         if arrays.is_number(column.type)
     }

@@ -194,8 +194,8 @@ class Tally:
         self.users.merge(other.users)
         for kept, added in ((self.mix, other.mix), (self.explored, other.explored)):
             for name, sums in added.items():
-                _add_sums(kept.setdefault(name, {}), sums)
-        _add_sums(self.eligible, other.eligible)
+                _add_sums(kept.setdefault(name, {}), sums.items())
+        _add_sums(self.eligible, other.eligible.items())
 
     def _merge_ads(self, other: Mapping[str, np.ndarray]) -> None:
         names, ads = dict.fromkeys((*self.ads, *other)), self.ads
@@ -233,17 +233,14 @@ class Tally:
             self.users.add(log.together, of_all, log.reward)
         if log.eligible is not None:
             self.cells.setdefault(Uniform.kind, Cells()).add(alike, log.reward)
-            _add_sums(
-                self.eligible,
-                dict(zip(log.actions, log.eligible.sum(axis=0).tolist(), strict=True)),
-            )
+            _add_sums(self.eligible, zip(log.actions, log.eligible.sum(axis=0), strict=True))
             self.add_explored(Uniform.kind, log.actions, log.eligible)
         for name, weight in weights.items():
             self.cells.setdefault(name, Cells()).add(weight, log.reward)
             terms[name] = reward * weight[clicked]
             if name.startswith(logs.POLICY):
                 sums = _sums(np.minimum(weight, LARGEST), log.action, len(log.actions))
-                _add_sums(self.mix.setdefault(name, {}), dict(zip(log.actions, sums, strict=True)))
+                _add_sums(self.mix.setdefault(name, {}), zip(log.actions, sums, strict=True))
         for name, term in terms.items():
             self.segments[name] = self.segments.get(name, 0) + _sums(term, of_click, len(CUTS))
         self._merge_ads(_sums_by_ad(log, piece))
@@ -251,7 +248,7 @@ class Tally:
     def add_best(self, name: str, ads: tuple[str, ...], choice) -> None:
         """Add the best ads of a learnt policy, and what it explores."""
         counts = np.bincount(choice.best, minlength=len(ads))
-        _add_sums(self.mix.setdefault(name, {}), dict(zip(ads, counts, strict=True)))
+        _add_sums(self.mix.setdefault(name, {}), zip(ads, counts, strict=True))
         if choice.eligible is not None and choice.epsilon:
             others, rows = choice.eligible.copy(), np.arange(len(choice.best))
             # a single one is shown anyway
@@ -261,10 +258,8 @@ class Tally:
     def add_explored(self, name: str, ads: tuple[str, ...], among: np.ndarray) -> None:
         """Add ads that each row shows with equal chances, bool (rows x ads)."""
         share = among / np.maximum(np.count_nonzero(among, axis=1), 1)[:, None]
-        _add_sums(
-            self.explored.setdefault(name, {}),
-            dict(zip(ads, np.rint(share * SCALE).sum(axis=0, dtype=np.int64), strict=True)),
-        )
+        sums = np.rint(share * SCALE).sum(axis=0, dtype=np.int64)
+        _add_sums(self.explored.setdefault(name, {}), zip(ads, sums, strict=True))
 
     def add_pairs(
         self, log: Visits, weights: Mapping[str, np.ndarray], apart: Iterable[str] = ()
@@ -461,11 +456,11 @@ def _sums_by_ad(log: Visits, piece: np.ndarray) -> dict[str, np.ndarray]:
     return dict(zip(log.actions, by_ad, strict=True))
 
 
-def _add_sums(kept: dict[str, int], sums: Mapping[str, int]) -> None:
-    """Add whole numbers by ad, in place, those that are not 0."""
-    for ad, added in sums.items():
+def _add_sums(kept: dict[str, int], sums: Iterable[tuple[str, int]]) -> None:
+    """Add whole numbers by name, in place, those that are not 0."""
+    for name, added in sums:
         if added:
-            kept[ad] = kept.get(ad, 0) + int(added)
+            kept[name] = kept.get(name, 0) + int(added)
 
 
 def _sums(terms: np.ndarray, place: np.ndarray, size: int) -> np.ndarray:
@@ -496,35 +491,17 @@ class Features:
 
     def add(self, log: Visits) -> None:
         """Add the features of some rows."""
-        if not len(log):
-            return
-        ends = np.fmin.reduce(log.features), np.fmax.reduce(log.features)  # these two pass over NaN
+        lows, highs = np.fmin.reduce(log.features), np.fmax.reduce(log.features)  # without NaN
         missing = np.count_nonzero(np.isnan(log.features), axis=0)
-        other = Features()
-        for name, texts in log.categories.items():
-            code = log.features[:, log.names.index(name)].astype(np.int64)
-            counts = np.bincount(code, minlength=len(texts)).tolist()
-            other.texts[name] = {
-                text: count for text, count in zip(texts, counts, strict=True) if count
-            }
-        other.missing = dict(zip(log.names, missing.tolist(), strict=True))
-        other.range = {
-            name: (low, high)
-            for name, low, high in zip(log.names, *(end.tolist() for end in ends), strict=True)
-            if low == low
-        }
-        self.merge(other)
-
-    def merge(self, other: "Features") -> None:
-        for name, count in other.missing.items():
+        counts = (of.tolist() for of in (missing, lows, highs))
+        for name, count, low, high in zip(log.names, *counts, strict=True):
             self.missing[name] = self.missing.get(name, 0) + count
-        for name, (low, high) in other.range.items():
-            first = self.range.get(name, (low, high))
-            self.range[name] = min(low, first[0]), max(high, first[1])
-        for name, texts in other.texts.items():
-            kept = self.texts.setdefault(name, {})
-            for text, count in texts.items():
-                kept[text] = kept.get(text, 0) + count
+            if low == low:
+                lowest, highest = self.range.get(name, (low, high))
+                self.range[name] = min(low, lowest), max(high, highest)
+        for name, texts in log.categories.items():
+            counts = np.bincount(log.codes(name), minlength=len(texts))
+            _add_sums(self.texts.setdefault(name, {}), zip(texts, counts, strict=True))
 
     @property
     def constant(self) -> list[str]:
@@ -553,7 +530,7 @@ class Summary:
     policies : the log's columns `policy:NAME`
     by_id, by_user : whether rows have ids, and whether it is known who each visit was of
     propensity_of : see `Visits`
-    times : the first and the last, in microseconds since 1970; None without
+    period : the first and the last time, datetime64[us]; None without
     problems : of single cells, by kind and column, the place of the first row, the problem, and how
         many rows there are
     """
@@ -568,7 +545,7 @@ class Summary:
     by_id: bool = False
     by_user: bool = False
     propensity_of: str = ""
-    times: tuple[int, int] | None = None
+    period: tuple[np.datetime64, np.datetime64] | None = None
     problems: dict[tuple[str, str], tuple[str, Problem, int]] = field(default_factory=dict)
 
     @property
@@ -579,18 +556,6 @@ class Summary:
     @property
     def rows(self) -> int:
         return self.alone.rows + self.shared.rows
-
-    @property
-    def period(self) -> tuple[np.datetime64, np.datetime64] | None:
-        """The first and the last time."""
-        return (
-            None if self.times is None else tuple(np.datetime64(time, "us") for time in self.times)
-        )
-
-    def add_times(self, times: tuple[int, int]) -> None:
-        """Add the first and the last time of some rows."""
-        first, last = self.times or times
-        self.times = min(first, times[0]), max(last, times[1])
 
     def note(self, place: str, problem: Problem, count: int) -> None:
         """Note a problem of some rows."""

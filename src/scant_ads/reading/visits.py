@@ -2,7 +2,7 @@
 with its mend.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,12 +10,33 @@ import numpy as np
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError
+from scant_ads.reading.amounts import NO_UNITS, Units
 
 ELIGIBLE = "eligible"  # the role of a column of lists, the ads that could be shown at each visit
 # roles that a column has only where it is said, whatever it is called
 KEYS = ("id", "user", ELIGIBLE, "list")
 KEY = "\0"  # prefix of the names of these columns, once they are told: no other name begins so
 ROLES = (*logs.NEEDED, *logs.OPTIONAL, *KEYS)  # roles of columns, which a log may call otherwise
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a user's log is to be read.
+
+    columns : by role, one of `ROLES`, the column of the file that has it
+    ignore : columns to leave out; names that the file lacks are passed over
+    categorical : features to take as texts, as they are written, though they are numbers or times;
+        names that the file lacks are passed over
+    units : what propensities and rewards are written as
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    ignore: Collection[str] = frozenset()
+    categorical: Collection[str] = frozenset()
+    units: Units = NO_UNITS
+
+
+PLAIN = Options()
 
 
 @dataclass(frozen=True)
@@ -100,6 +121,14 @@ class Visits(Log):
         """
         return self.list if self.user is None else self.user
 
+    def feature(self, name: str) -> np.ndarray:
+        """The numbers of a feature, or the codes of its texts, float32 (rows)."""
+        return self.features[:, self.names.index(name)]
+
+    def codes(self, name: str) -> np.ndarray:
+        """The codes of the texts of a feature, int64 (rows)."""
+        return self.feature(name).astype(np.int64)
+
     @property
     def missing(self) -> dict[str, int]:
         """How many numbers each feature lacks; features that lack none are left out."""
@@ -118,7 +147,6 @@ class Reading:
     problems : all that were found, errors first
     visits : the log; None if there is an error
     lines : for text, the line of each row, int (rows); None where rows have no lines
-    flattened : by column of JSON objects, or of structs, how many columns it was taken apart into
     fraction : what the only propensity is taken for, if it is written with few digits, as "1/3,
         written as 0.333"
     """
@@ -129,7 +157,6 @@ class Reading:
     problems: tuple[Problem, ...]
     visits: Visits | None = None
     lines: np.ndarray | None = None
-    flattened: Mapping[str, int] = field(default_factory=dict)
     fraction: str = ""
 
     def place(self, problem: Problem) -> str:

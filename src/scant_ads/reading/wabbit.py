@@ -30,6 +30,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -58,7 +59,7 @@ IDENTITY = ("_tag", "id", "i.id", "name")  # of an ad, the best first
 class Content:
     """What is in a file.
 
-    table : Arrow; its column `reward` has costs
+    table : Arrow
     lines : of the rows, int (rows)
     problems : of lines and of keys
     keys : of the context
@@ -207,7 +208,7 @@ def _content(table, keys: Keys) -> Content:
     key = next((by for by, values in shown.items() if not values.null_count), "")
     columns = {
         "action": shown[key] if key else event["_labelIndex"].cast(pa.string()),
-        "reward": numbers[0].cast(pa.float64()),
+        "reward": compute.subtract(0.0, numbers[0].cast(pa.float64())),
         "propensity": numbers[1].cast(pa.float64()),
     }
     for name, key_of_event in (("timestamp", "Timestamp"), (ID, ID)):
@@ -292,42 +293,44 @@ class _Passed(Exception):
     """A line that tells nothing of a policy."""
 
 
+class _Row(NamedTuple):
+    """A decision that a line holds.
+
+    identity : what the ad shown may be known by
+    offered : likewise each ad that could be shown
+    among : their ids, or, where one has none, the ads as they are
+    dropped : with which probability such visits were dropped
+    place, policies : of a list, the number of the place, and the probabilities under one's own
+        policies
+    """
+
+    line: int
+    identity: dict
+    reward: float
+    probability: float
+    features: dict
+    offered: list[dict] = ()
+    among: object = None
+    time: str | None = None
+    event: str | None = None
+    dropped: float = 0.0
+    place: int = 0
+    policies: dict | None = None
+
+
 @dataclass
 class _Rows:
     """What lines hold, gathered one after the other."""
 
     keys: Keys
-    lines: list[int] = field(default_factory=list)
-    identities: list[dict] = field(default_factory=list)  # what each ad may be known by
-    costs: list[float] = field(default_factory=list)
-    probabilities: list[float] = field(default_factory=list)
-    objects: list[dict] = field(default_factory=list)
-    times: list[str | None] = field(default_factory=list)
-    events: list[str | None] = field(default_factory=list)
-    dropped: set[float] = field(default_factory=set)
-    ads: object = None  # of the first row
-    other: int = 0  # rows with other ads
-    # what the ads of each row may be known by
-    offered: list[list[dict]] = field(default_factory=list)
-    # of lists, the number of each row's place, and its probabilities under one's own policies
-    places: list[int] = field(default_factory=list)
-    policies: list[dict] = field(default_factory=list)
+    rows: list[_Row] = field(default_factory=list)
     passed: dict[str, int] = field(default_factory=dict)  # how many lines, by reason
     bad: list[tuple[int, str]] = field(default_factory=list)  # lines that cannot be read, and why
 
-    def add(
-        self, line: int, identity: dict, cost, probability, features: dict, time=None, event=None,
-        offered=()
-    ) -> None:  # fmt: skip
-        cost, probability = _number(cost, "cost"), _number(probability, "probability")
-        self.lines.append(line)
-        self.identities.append(identity)
-        self.costs.append(cost)
-        self.probabilities.append(probability)
-        self.objects.append(features)
-        self.times.append(time)
-        self.events.append(event)
-        self.offered.append(offered)
+    def add(self, line: int, identity: dict, cost, probability, features: dict, **more) -> None:
+        reward = 0.0 - _number(cost, "cost")  # without a negative zero
+        probability = _number(probability, "probability")
+        self.rows.append(_Row(line, identity, reward, probability, features, **more))
 
     def add_event(self, line: int, content: str) -> None:
         """Add a line of dsjson."""
@@ -360,12 +363,19 @@ class _Rows:
             )
         identities = [_identity(ad) | {"": str(n)} for n, ad in enumerate(context["_multi"])]
         features = {} if "c" in self.keys.ignore else self.keys.flat(_shared(context))
-        time, event_id = event.get("Timestamp"), event.get(ID)
         for place, outcome in enumerate(outcomes, 1):
             chosen, chance = identities[outcome["_a"][0]], outcome["_p"][0]
-            self.add(line, chosen, outcome["_label_cost"], chance, features, time, event_id)
-            self.places.append(place)
-            self.policies.append({k: v for k, v in outcome.items() if k.startswith(logs.POLICY)})
+            self.add(
+                line,
+                chosen,
+                outcome["_label_cost"],
+                chance,
+                features,
+                time=event.get("Timestamp"),
+                event=event.get(ID),
+                place=place,
+                policies={k: v for k, v in outcome.items() if k.startswith(logs.POLICY)},
+            )
 
     def add_decision(self, line: int, context: dict, place, cost, probability, event: dict) -> None:
         """Add the choice of an ad of a context, by its place; `event` has its time, its id, and
@@ -377,7 +387,6 @@ class _Rows:
         identities = [_identity(ad) for ad in ads]
         chosen = (identities[place] if ads else {}) | {"": str(place)}
         ids = frozenset(next(iter(identity.values()), "") for identity in identities)
-        offered = ads if "" in ids else ids
         features = {} if "c" in self.keys.ignore else self.keys.flat(_shared(context))
         dropped = 0.0 if (value := event.get("pdrop")) is None else _number(value, "pdrop")
         if not 0 <= dropped < 1:
@@ -388,13 +397,12 @@ class _Rows:
             cost,
             probability,
             features,
-            event.get("Timestamp"),
-            event.get(ID),
-            identities,
+            offered=identities,
+            among=ads if "" in ids else ids,
+            time=event.get("Timestamp"),
+            event=event.get(ID),
+            dropped=dropped,
         )
-        self.dropped.add(dropped)
-        self.ads = offered if self.ads is None else self.ads
-        self.other += offered != self.ads
 
     def add_json(self, line: int, content: str) -> None:
         """Add a line of Vowpal Wabbit's JSON, in which the ad shown has its label."""
@@ -437,62 +445,63 @@ class _Rows:
         _, cost, probability = label.split(":")
         identity = ({"_tag": tag} if tag else {}) | {"": str(place)}
         tags = [tag for *_, tag in labels]
-        offered = [{"_tag": tag} if tag else {} for tag in tags]
         self.add(
-            line, identity, cost, probability, self.keys.flat(_features(first)), offered=offered
+            line,
+            identity,
+            cost,
+            probability,
+            self.keys.flat(_features(first)),
+            offered=[{"_tag": tag} if tag else {} for tag in tags],
+            among=frozenset(tags) if all(tags) else [_features(ad) for ad in ads],
         )
-        offered = frozenset(tags) if all(tags) else [_features(ad) for ad in ads]
-        self.ads = offered if self.ads is None else self.ads
-        self.other += offered != self.ads
 
     def content(self, path) -> Content:
         """All of it."""
-        key = next(
-            (by for by in IDENTITY if all(by in identity for identity in self.identities)), ""
-        )
+        rows = self.rows
+        key = next((by for by in IDENTITY if all(by in row.identity for row in rows)), "")
         columns = {
-            "action": pa.array([identity[key] for identity in self.identities], pa.string()),
-            "reward": pa.array(self.costs, pa.float64()),
-            "propensity": pa.array(self.probabilities, pa.float64()),
+            "action": pa.array([row.identity[key] for row in rows], pa.string()),
+            "reward": pa.array([row.reward for row in rows], pa.float64()),
+            "propensity": pa.array([row.probability for row in rows], pa.float64()),
         }
-        lists = [[ad.get(key) for ad in ads] for ads in self.offered] if self.other and key else []
+        other = sum(row.among != rows[0].among for row in rows)
+        lists = [[ad.get(key) for ad in row.offered] for row in rows] if other and key else []
         if lists and all(ads and None not in ads for ads in lists):
             columns[KEY + ELIGIBLE] = pa.array(lists, pa.list_(pa.string()))
-            self.other = 0
-        if self.places:
-            if len(self.places) < len(self.lines):
+            other = 0
+        if any(row.place for row in rows):
+            if not all(row.place for row in rows):
                 raise DataError(path, "some lines have one decision, and others several")
-            columns |= self.of_lists()
-        if any(time is not None for time in self.times):
-            columns["timestamp"] = pa.array(
-                [None if time is None else str(time) for time in self.times]
-            )
-        if self.events and all(event is not None for event in self.events):
-            columns[ID] = pa.array([str(event) for event in self.events])
-        keys = self.keys.decide(self.objects[: layout.HEAD], path)
-        features, late, odd = keys.columns(self.objects, len(self.objects))
+            columns["position"] = pa.array([row.place for row in rows])
+            columns[KEY + "list"] = pa.array([row.line for row in rows])
+            for name in dict.fromkeys(name for row in rows for name in row.policies):
+                columns[name] = pa.array([row.policies.get(name) for row in rows])
+        if any(row.time is not None for row in rows):
+            times = [None if row.time is None else str(row.time) for row in rows]
+            columns["timestamp"] = pa.array(times)
+        if rows and all(row.event is not None for row in rows):
+            columns[ID] = pa.array([str(row.event) for row in rows])
+        objects = [row.features for row in rows]
+        keys = self.keys.decide(objects[: layout.HEAD], path)
+        features, late, odd = keys.columns(objects, len(rows))
         if clash := columns.keys() & features.keys():
             raise DataError(
                 path, f"two columns are called {min(clash)!r}", advice="Rename the feature"
             )
         problems = [
-            *self.problems(key),
+            *self.problems(key, other),
             *of_lists(keys.lists),
-            *keys.problems(late, odd, np.arange(len(self.lines))),
+            *keys.problems(late, odd, np.arange(len(rows))),
         ]
-        return Content(pa.table(columns | features), np.array(self.lines, int), problems, keys)
+        lines = np.array([row.line for row in rows], int)
+        return Content(pa.table(columns | features), lines, problems, keys)
 
-    def of_lists(self) -> dict:
-        """The columns that places of lists have besides."""
-        names = dict.fromkeys(name for some in self.policies for name in some)
-        return {
-            "position": pa.array(self.places),
-            KEY + "list": pa.array(self.lines),
-            **{name: pa.array([some.get(name) for some in self.policies]) for name in names},
-        }
+    def problems(self, key: str, other: int) -> list[Problem]:
+        """What is wrong with lines.
 
-    def problems(self, key: str) -> list[Problem]:
-        """What is wrong with lines; `key` is what ads are known by."""
+        key : what ads are known by
+        other : how many visits could show other ads than the first
+        """
         problems = []
         if self.bad:
             line, reason = self.bad[0]
@@ -503,10 +512,10 @@ class _Rows:
         for reason, count in self.passed.items():
             left_out = f"{count:,} lines are left out: {reason}"
             problems.append(Problem("passed", left_out, count=count, column=reason))
-        if len(self.dropped) > 1:
+        if len(dropped := {row.dropped for row in self.rows}) > 1:
             reason = (
                 "visits were dropped with different probabilities (pdrop): "
-                f"{logs.listing(sorted(self.dropped))}"
+                f"{logs.listing(sorted(dropped))}"
             )
             problems.append(
                 Problem(
@@ -516,22 +525,16 @@ class _Rows:
                     severity="error",
                 )
             )
-        if self.other and key:
+        if other:
             reason = (
-                f"{self.other:,} visits could show other ads than the first: a policy may "
-                "show what there was not"
+                f"{other:,} visits could show other ads than the first: a policy may show what "
+                "there was not"
+                if key
+                else f"ads are known by their places alone, and {other:,} visits have others there "
+                "than the first"
             )
-            problems.append(
-                Problem("offered", reason, "Evaluate visits with the same ads", self.other)
-            )
-        elif self.other:
-            reason = (
-                f"ads are known by their places alone, and {self.other:,} visits have others "
-                "there than the first"
-            )
-            problems.append(
-                Problem("offered", reason, "Give each ad an id: _tag, id or name", self.other)
-            )
+            mend = "Evaluate visits with the same ads" if key else "Give each ad a _tag, id or name"
+            problems.append(Problem("offered", reason, mend, other))
         return problems
 
 
