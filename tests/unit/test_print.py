@@ -137,9 +137,6 @@ FRAMES = {
     drawing_games.averages: lambda: rounds().assign(horizon=10_000, k=0),
     drawing_games.against_horizon: lambda: grown("horizon"),
     drawing_games.against_items: lambda: grown("items"),
-    drawing_games.times: lambda: frame(
-        *({"items": m, "microseconds": float(m)} for m in (5, 20, 80)), n=3
-    ),
     drawing_atlas.atlas: observed,
     drawing_ads.deterministic: lambda: frame(**ADS),
     drawing_ads.weighted: lambda: frame(**ADS),

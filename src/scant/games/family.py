@@ -16,8 +16,6 @@ from scant.games.questions import FIXED_ITEMS
 from scant.games.streams import CERTAIN, RULES, choices, grades
 from scant.study.plan import batches, span, untitled
 
-TIMED = "figure-games-time"  # which shows the times of rounds, and needs no runs
-
 # Losses and gains that need no cut-off.
 LOSSES = [
     "sum-loss",
@@ -141,16 +139,6 @@ FIGURES = (
         caption=f"Regret at the horizon against the number of items, {GROWTH}",
         frame="scant.games.frames:against_items",
         draw="scant.games.drawings:against_items",
-        asked=True,
-    ),
-    Shown(
-        name=TIMED,
-        heading="How long does a round take with more items?",
-        caption="Microseconds a round takes against the number of items, both logarithmic; the "
-        "least of three plays on one thread. The thin line grows as m log m.",
-        frame="scant.games.frames:times",
-        draw="scant.games.drawings:times",
-        reads="times",
         asked=True,
     ),
     Shown(
@@ -341,13 +329,24 @@ class FixedItems(Family):
 
     def jobs(self, study: dict, datasets: Mapping, name: str) -> list[Job]:
         experiment = study["experiments"][name]
-        if experiment["figures"] == [TIMED]:
-            return []
-        spans = batches(experiment["seeds"], experiment["batch"])
+        shared = {
+            "study_seed": study["seed"],
+            "kind": self.kind,
+            "learners": [
+                [learner, untitled(study["learners"][learner], "stands_for")]
+                for learner in experiment["learners"]
+            ],
+            "rounds": horizons(experiment),
+        }
         return [
-            Job(f"{name}/{game}/seed-{span(seeds)}", settings, seeds, {})
-            for game, settings in _settings(study, name).items()
-            for seeds in spans
+            Job(
+                f"{name}/{game}/seed-{span(seeds)}",
+                shared | {"game": untitled(study["games"][game])},
+                seeds,
+                {},
+            )
+            for game in experiment["games"]
+            for seeds in batches(experiment["seeds"], experiment["batch"])
         ]
 
     def drawn_anew(
@@ -371,39 +370,3 @@ def horizons(experiment: Mapping) -> list[int]:
     """The horizons of an experiment; each is a game of its own."""
     rounds = experiment["rounds"]
     return rounds if isinstance(rounds, list) else [rounds]
-
-
-def times_job(study: dict, name: str) -> tuple[list[dict], dict]:
-    """The arguments of `scant.games.run.time` that measure how long the rounds of an experiment
-    take.
-
-    Returns
-    -------
-    jobs : one for each game
-    details : what reports are told about the experiment
-    """
-    jobs = [
-        settings | {"experiment": name, "stream": game}
-        for game, settings in _settings(study, name).items()
-    ]
-    return jobs, FixedItems().details(study, name)
-
-
-def _settings(study: dict, name: str) -> dict[str, dict]:
-    """The settings of an experiment's jobs by game: all that can change their results, except the
-    seeds.
-    """
-    experiment = study["experiments"][name]
-    return {
-        game: {
-            "study_seed": study["seed"],
-            "kind": experiment["kind"],
-            "game": untitled(study["games"][game]),
-            "learners": [
-                [learner, untitled(study["learners"][learner], "stands_for")]
-                for learner in experiment["learners"]
-            ],
-            "rounds": horizons(experiment),
-        }
-        for game in experiment["games"]
-    }
