@@ -14,8 +14,8 @@ NAMES = {measure: loss for loss, measure in MEASURES.items()}
 # All cells that a game can have; the games know no ERR.
 CELLS = [
     cell(NAMES.get(rate.measure, rate.measure), rate.m, rate.k, rate.top_grade)
-    for rate in observability.atlas(4)
-    if rate.measure != "err"
+    for rate in observability.atlas()
+    if rate.measure != "err" and rate.m < 5
 ]
 LEARNABLE = [found for found in CELLS if found.rate.globally_observable]
 OTHERS = [found for found in CELLS if not found.rate.globally_observable]

@@ -79,7 +79,7 @@ class Cell:
         """The loss of each ranking for each outcome, minus the gain if it is a gain: float64 (m! x
         outcomes).
         """
-        return observability.loss_matrix(*self.game).entries.astype(float)
+        return observability.loss_matrix(*self.game)
 
     @cached_property
     def largest_difference(self) -> float:
