@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from scant.declare.declarations import Look, Setting, settings_of
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError
 from scant.measures import rank
 from scant.rankers import click_learners, estimators, held_out, steps
 from scant.rankers.iterates import CHOICES as ITERATES
@@ -380,8 +380,6 @@ class Top(Contextual):
             is outside (0, 1/2]
         """
         objective, rounds = entry.get("surrogate", cls.objective), facts["rounds"]
-        if objective not in cls.objectives:
-            raise unknown("surrogate", objective, cls.objectives)
         names = ("epsilon", "epsilon_decay", "sign", "steps", "iterate", "centre", "intercept")
         options = {key: entry[key] for key in names if key in entry}
         if readings["source"] == "released-code":
