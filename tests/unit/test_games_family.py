@@ -28,8 +28,6 @@ FAMILY = FixedItems()
 @pytest.mark.parametrize(
     ("game", "words"),
     [
-        ({"loss": "dgc"}, "did you mean 'dcg'"),
-        ({"settings": {"grades": 3}}, "unknown setting .*'grades'"),
         ({"stream": "graded", "loss": "ap"}, "0 or 1"),
         ({"settings": {"items": 21}, "loss": "ap"}, "up to 20 items"),
     ],

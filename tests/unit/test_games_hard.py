@@ -111,9 +111,5 @@ def test_streams_are_drawn_from_either_end_with_the_items_in_any_order(made, gap
 def test_what_has_no_hard_relevances_is_refused():
     with pytest.raises(SettingError, match="precision@3 at m = 3, k = 1: all rankings have the"):
         hard.pair(cell("precision@3", 3, 1))
-    with pytest.raises(SettingError, match="unknown gap of stream 'hard' 'narrow'"):
-        streams.draw("hard", generator(0), 10, "dcg", gap="narrow")
     with pytest.raises(SettingError, match="k is 4"):
         streams.draw("hard", generator(0), 10, "dcg", k=4)
-    with pytest.raises(SettingError, match="unknown setting of stream 'hard' 'relevant'"):
-        streams.draw("hard", generator(0), 10, "dcg", relevant=2)

@@ -129,8 +129,6 @@ class RTopKF(Blocks):
         super().__init__(facts, random, k, rest)
         if blocks is None:
             blocks = game_bounds.theory_blocks(facts.items, k, facts.rounds)
-        if isinstance(blocks, bool) or not isinstance(blocks, int | np.integer) or blocks < 1:
-            raise SettingError(f"blocks is {blocks!r}; K must be a whole number from 1")
         self.length = facts.rounds // blocks
         if self.length < self.cells:
             raise SettingError(
