@@ -153,22 +153,6 @@ def _with_learner(fits: Callable[[dict], bool]):
 
 NEEDS_NO_RATE = _with_learner(lambda learner: learner.get("steps") in steps.FREE)
 LEARNS_FROM_WHAT_IT_SAW = _with_learner(lambda learner: learner["kind"] == "seen")
-RANKS_BY_AN_AVERAGE = _with_learner(lambda learner: "iterate" in learner)
-
-
-def _iterates(suffix: str, of: str, seen: str) -> Shown:
-    """The figure that compares which weights learners rank by."""
-    return Shown(
-        f"figure-iterates{suffix}",
-        caption=f"Time-averaged NDCG@10 at the horizon of {of}, by which of its weights a learner "
-        "ranks: the last, the "
-        "average of all so far, or of a suffix (the last half to three quarters of the rounds). "
-        f"Bars are 95 % t intervals over seeds. {TUNED}",
-        frame="scant.rankers.frames_seen:iterates",
-        draw="scant.rankers.drawings:steps",
-        shows=RANKS_BY_AN_AVERAGE,
-        heading=f"Does averaging the weights help when {seen} is seen?",
-    )
 
 
 def _steps(suffix: str, of: str, seen: str) -> tuple[Shown, Shown]:
@@ -490,7 +474,17 @@ class Perceptron(Contextual):
             heading="Final measures of perceptrons",
         ),
         *_steps("", "learners that see every grade", "every grade"),
-        _iterates("", "learners that see every grade", "every grade"),
+        Shown(
+            "figure-iterates",
+            caption="Time-averaged NDCG@10 at the horizon of learners that see every grade, by "
+            "which of its weights a learner ranks: the last, the average of all so far, or of a "
+            "suffix (the last half to three quarters of the rounds). Bars are 95 % t intervals "
+            f"over seeds. {TUNED}",
+            frame="scant.rankers.frames_seen:iterates",
+            draw="scant.rankers.drawings:steps",
+            shows=_with_learner(lambda learner: "iterate" in learner),
+            heading="Does averaging the weights help when every grade is seen?",
+        ),
         Shown(
             "theorems-perceptron",
             caption=(
@@ -663,7 +657,6 @@ class Top(Contextual):
         ),
         _by_use("figure-seen-worlds", "Which learner ranks best where feedback may mislead?"),
         _by_use("figure-clicks", "Which way to learn from clicks ranks best?"),
-        _iterates("-top", "learners with feedback at the top", "only the top"),
         Shown(
             "seen",
             caption="Learners that descend on what they saw: final time-averaged NDCG@10 of the "
