@@ -24,7 +24,6 @@ RULES = {
     "grades": ("The highest grade.", {"minimum": 1, "maximum": 30}),
     "noise": ("The standard deviation of a document's own noise.", {"minimum": 0}),
     "variation": ("The standard deviation of the score that is a query's own.", {"minimum": 0}),
-    "relevant": ("The share of relevant documents.", {"exclusiveMinimum": 0, "maximum": 1}),
     "entries": ("Features are uniform on [-1, 1], or signs.", {"enum": ["uniform", "signs"]}),
     "informative": ("How many features grades depend on; all if absent.", {"minimum": 1}),
     "decay": ("Feature j is multiplied by j^(-decay / 2).", {"minimum": 0}),
