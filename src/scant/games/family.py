@@ -14,7 +14,7 @@ from scant.errors import SettingError
 from scant.games.learners import LEARNERS
 from scant.games.questions import FIXED_ITEMS
 from scant.games.streams import CERTAIN, RULES, choices, grades
-from scant.study.plan import batches, span, untitled
+from scant.study.plan import batches, learners_of, span, untitled
 
 # Losses and gains that need no cut-off.
 LOSSES = [
@@ -332,10 +332,7 @@ class FixedItems(Family):
         shared = {
             "study_seed": study["seed"],
             "kind": self.kind,
-            "learners": [
-                [learner, untitled(study["learners"][learner], "stands_for")]
-                for learner in experiment["learners"]
-            ],
+            "learners": learners_of(study, experiment),
             "rounds": horizons(experiment),
         }
         return [

@@ -14,7 +14,7 @@ from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError, unknown
 from scant.generalisation.learners import LEARNERS
 from scant.generalisation.questions import GENERALISATION
-from scant.study.plan import STREAM, batches, span, untitled
+from scant.study.plan import STREAM, batches, learners_of, span, untitled
 
 LARGEST_SAMPLE = 6e8  # bytes of the features of a sample
 SIMULATED = 20  # features of a simulated population, if an experiment does not say
@@ -353,10 +353,7 @@ class Generalisation(Family):
                 "study_seed": study["seed"],
                 "kind": self.kind,
                 "population": untitled(study["populations"][population]),
-                "learners": [
-                    [learner, untitled(study["learners"][learner], "stands_for")]
-                    for learner in experiment["learners"]
-                ],
+                "learners": learners_of(study, experiment),
                 **self.played(experiment),
             }
             stream = study["populations"][population].get("stream")
@@ -383,11 +380,6 @@ class Generalisation(Family):
                 _check_sizes(study, datasets, experiment, study["populations"][name])
             except SettingError as error:
                 raise SettingError(f"{name}: {error}") from None
-
-    def drawn_anew(
-        self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str
-    ) -> bool:
-        return True
 
     def identity(self, run: dict) -> dict[str, Any]:
         return {key: run[key] for key in ("experiment", "stream", "largest_grade", "sigma")}

@@ -315,6 +315,11 @@ def untitled(settings: dict, *others: str) -> dict:
     return {key: value for key, value in settings.items() if key not in ("title", *others)}
 
 
+def learners_of(study: Mapping, experiment: Mapping) -> list[list]:
+    """The id and settings of each learner of an experiment, for jobs that all of them play in."""
+    return [[id, untitled(study["learners"][id], "stands_for")] for id in experiment["learners"]]
+
+
 def span(seeds: list[int]) -> str:
     """The seeds of a job as a part of its file's name: "3", "0-4", "tuning-0-2", or
     "0-4+tuning-0-2".
