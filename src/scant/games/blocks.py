@@ -47,9 +47,8 @@ class Blocks(Player):
         if facts.rounds < self.cells:
             raise SettingError(
                 f"T = {facts.rounds} rounds are too few: with m = {facts.items} items and k = {k}, "
-                "a block has at "
-                f"least {self.cells} rounds, one for each cell of k items. Use more rounds or a "
-                "larger k"
+                f"a block has at least {self.cells} rounds, one for each cell of k items. Use more "
+                "rounds or a larger k"
             )
         self.block, self.left, self.exploring = -1, 0, None
         self.estimate = np.zeros(facts.items)

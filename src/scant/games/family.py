@@ -145,13 +145,11 @@ FIGURES = (
         name=ATLAS,
         heading="How fast must regret grow, and how fast does it?",
         caption="Minimax regret of each measure with m items and the top k seen, computed from "
-        "global and local "
-        "observability; in a cell the exponent of T, and, small, the slope of the mean regret over "
-        "seeds on the "
-        "horizon, measured, of the study's best learner there, with its 95 % bootstrap interval. "
-        "Where slopes are "
-        "measured, a cell has its full colour if regret grows no faster than it must: if the "
-        "interval is below the exponent plus 0.05, or, where the exponent is 1, above 0.9.",
+        "global and local observability; in a cell the exponent of T, and, small, the slope of the "
+        "mean regret over seeds on the horizon, measured, of the study's best learner there, with "
+        "its 95 % bootstrap interval. Where slopes are measured, a cell has its full colour if "
+        "regret grows no faster than it must: if the interval is below the exponent plus 0.05, or, "
+        "where the exponent is 1, above 0.9.",
         frame="scant.games.atlas:measured",
         draw="scant.games.drawing_atlas:atlas",
         asked=True,
@@ -211,11 +209,10 @@ TABLES = (
         name="atlas",
         heading="Possible and measured growth of regret",
         caption="Cells of the atlas that were played: the growth of minimax regret, and the slope "
-        "of the log of each "
-        "learner's mean regret over seeds on log T, with its 95 % bootstrap interval, on the game "
-        "where it is largest. "
-        "It agrees if this is below the exponent plus 0.05, or, where the rate is T, above 0.9. "
-        "constant is the mean regret at the longest horizon over the horizon to the exponent.",
+        "of the log of each learner's mean regret over seeds on log T, with its 95 % bootstrap "
+        "interval, on the game where it is largest. It agrees if this is below the exponent plus "
+        "0.05, or, where the rate is T, above 0.9. constant is the mean regret at the longest "
+        "horizon over the horizon to the exponent.",
         frame="scant.games.atlas:cells_table",
         shows=_in_the_atlas,
     ),
@@ -223,9 +220,8 @@ TABLES = (
         name="theorems-games",
         heading="Theorems on games on fixed items",
         caption="Theorems on games on fixed items and on noisy sorting, held against exact "
-        "numbers. share is how much "
-        "of a bound is used, at most 1 where it holds; over several cases, that of the worst. No "
-        "run is needed.",
+        "numbers. share is how much of a bound is used, at most 1 where it holds; over several "
+        "cases, that of the worst. No run is needed.",
         frame="scant.games.theorems:games_table",
         reads="nothing",
     ),

@@ -133,9 +133,8 @@ class RTopKF(Blocks):
         if self.length < self.cells:
             raise SettingError(
                 f"K = {blocks} blocks of T = {facts.rounds} rounds have {self.length} rounds each, "
-                "too few to show "
-                f"m = {facts.items} items k = {k} at a time, which takes {self.cells}. "
-                f"With these T, m and k the largest K is {facts.rounds // self.cells}"
+                f"too few to show m = {facts.items} items k = {k} at a time, which takes "
+                f"{self.cells}. With these T, m and k the largest K is {facts.rounds // self.cells}"
             )
         self.blocks = blocks
         settings = {"kind": black_box} if isinstance(black_box, str) else dict(black_box)

@@ -138,9 +138,8 @@ class ExplorationByOptimisation(Player):
         if self.problem.variables > VARIABLES:
             raise SettingError(
                 f"learner {self.kind!r}: {self.cell} is a convex program of "
-                f"{self.problem.variables} variables; it "
-                f"solves those of up to {VARIABLES}. Use fewer items, or semi-bandit for "
-                "precision@n"
+                f"{self.problem.variables} variables; it solves those of up to {VARIABLES}. Use "
+                "fewer items, or semi-bandit for precision@n"
             )
         classes, actions = len(self.problem.losses), len(self.problem.shown)
         self.scale = self.cell.largest_difference**2 or 1.0

@@ -277,10 +277,9 @@ TABLES = (
     Shown(
         "generalisation",
         caption="Risks of what is learnt from the largest sample: fresh queries tell the risk, and "
-        "how far it is above "
-        "that of the best weights known. certificate is how far the mean loss on the sample may be "
-        "above the least in "
-        "the ball; not_certified counts seeds where that is more than asked for.",
+        "how far it is above that of the best weights known. certificate is how far the mean loss "
+        "on the sample may be above the least in the ball; not_certified counts seeds where that "
+        "is more than asked for.",
         frame=f"{FRAMES}:risks_table",
         heading="Risks of what is learnt from a sample",
     ),
@@ -298,9 +297,8 @@ THEORY = (
         "constants",
         heading="Lipschitz and smoothness constants",
         caption="Lipschitz and smoothness constants of surrogates with m documents: as the thesis "
-        "prints them, the "
-        "least that hold, and what a search found. slope is that of log least on log m, from m = "
-        "10 to 100.",
+        "prints them, the least that hold, and what a search found. slope is that of log least on "
+        "log m, from m = 10 to 100.",
         frame="scant.generalisation.theory_tables:constants_table",
         reads="nothing",
     ),

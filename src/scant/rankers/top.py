@@ -225,9 +225,8 @@ def _explored(limits: Mapping) -> dict:
 
 HOW_EXPLORED = (
     "How it explores: with random rankings, as the experiment's schedule says (schedule), as one "
-    "of the papers does "
-    "(thesis, aistats16), or with a probability, or one of several, which is chosen as rates are; "
-    "or at place k alone, where any document from k on may be (slot)."
+    "of the papers does (thesis, aistats16), or with a probability, or one of several, which is "
+    "chosen as rates are; or at place k alone, where any document from k on may be (slot)."
 )
 EXPLORATION = Setting(
     "exploration", _explored({"exclusiveMinimum": 0}), HOW_EXPLORED, absent=SCHEDULE, ours=True
