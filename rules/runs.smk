@@ -1,10 +1,10 @@
 # A job for each place, learner and batch of seeds; where learners meet in one play, as in games, for all of them. Then
-# the best fixed weights that regret is measured against, the times of rounds, and the coverage of bounds.
+# the best fixed weights that regret is measured against, and the coverage of bounds.
 
 
 rule runs:
     input:
-        [file for name in PLAN.played for file in PLAN.run_files(name)],
+        [file for name in PLAN.jobs for file in PLAN.run_files(name)],
 
 
 rule run:
@@ -44,23 +44,6 @@ rule best_weights:
         digest=DIGESTS.best_weights,
     shell:
         "scant job best_weights {wildcards.run:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
-
-
-rule times:
-    output:
-        "<results>/times/{experiment}.parquet",
-    log:
-        "<results>/logs/times/{experiment}.log",
-    benchmark:
-        "<results>/benchmarks/times/{experiment}.jsonl"
-    priority: 5
-    resources:
-        **needs(2000, 5),
-    params:
-        study=SETTLED,
-        digest=DIGESTS.times,
-    shell:
-        "scant job times {wildcards.experiment:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule coverage:

@@ -21,7 +21,7 @@ MADE = {  # below the results of the study, by rule: the first file, or the fold
     "make_stream": "streams/{}.arrow", "simulate": "streams/{}", "campaign": "campaigns/{}.json",
     "make_log": "bandit/{}", "make_click_log": "clicks/{}", "run": "runs/{}.parquet",
     "best_weights": "comparators/{}.parquet",
-    "times": "times/{}.parquet", "coverage": "coverage.parquet", "show": "tables/{}.csv",
+    "coverage": "coverage.parquet", "show": "tables/{}.csv",
     "judge": "verdicts/{}.json",
 }  # fmt: skip
 

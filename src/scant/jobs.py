@@ -131,15 +131,6 @@ def best_weights(settled: Settled, outputs, path: str) -> None:
     comparator.compare(job.settings | made_by | job.identity, *outputs, job.seeds, streams)
 
 
-def times(settled: Settled, outputs, experiment: str) -> None:
-    """Measure how long a round takes."""
-    from scant.games import family, run
-
-    _of("experiment", experiment, settled.study["experiments"])
-    jobs, details = family.times_job(settled.study, experiment)
-    run.time(jobs, *outputs, details)
-
-
 def coverage(settled: Settled, outputs) -> None:
     """Study how often bounds on CTR hold."""
     from scant.ads import coverage
@@ -173,7 +164,7 @@ def judge(settled: Settled, outputs, part: str) -> None:
     if "left_out" in study:
         whole = Plan(*settings.load(settled.given | {"missing": "stop"}, checked=True))
     if study["coverage"]:
-        coverage, _ = traces.read_rows([COVERAGE.format(study=study["study"])])
+        coverage = traces.read_coverage(COVERAGE.format(study=study["study"]))
     experiments, names = _of("part of the claims", part, selection.jobs(plan, settled.claims))
     played = {}
     for name in experiments:
@@ -207,7 +198,7 @@ def report(settled: Settled, outputs, study_file: str) -> None:
     target, listed, copy = outputs
     plan, folder, config = settled.plan, target.parent, settled.given
     write_text(copy, json.dumps(config, indent=1, ensure_ascii=False) + "\n")
-    runs = [paths.runs(plan, name) for name in plan.stated if name in plan.played]
+    runs = [paths.runs(plan, name) for name in plan.stated]
     facts = about.facts(plan, settled.claims, folder, study_file, runs)
     made = provenance.made(study_file)
     facts["environment"] |= {"made": made["date"], "commit": provenance.commit(made)}

@@ -32,7 +32,7 @@ QUANTITIES = {
 }
 SEES = ("all", "top", "loss", "nothing")
 READS = {  # by what a frame is made of: how many arguments its function takes of it
-    "traces": 2, "times": 2, "coverage": 2, "regret": 3, "streams": 1, "logs": 1, "nothing": 0,
+    "traces": 2, "coverage": 1, "regret": 3, "streams": 1, "logs": 1, "nothing": 0,
 }  # fmt: skip
 COLOURS = (*style.COLOURS, "#000000")
 

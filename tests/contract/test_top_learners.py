@@ -123,25 +123,6 @@ def test_the_compiled_loop_is_the_plain_class_for_what_was_seen(stream, objectiv
         assert one.weights.any() and one.events[:, EXPLORED].any() == (way["exploration"] != 0)
 
 
-@pytest.mark.parametrize("iterate", ["average", "suffix"])
-@pytest.mark.parametrize("kind", DESCENDING)
-def test_the_compiled_loop_is_the_plain_class_for_averages(stream, kind, iterate):
-    """With steps that move the last weights far, so that the two rank otherwise."""
-    of_kind = {"rtop": {"gamma": 0.5}, "seen": {"k": 3, "exploration": 0.2, "weights": "full"}}
-    for objective in ("listnet",) if kind == "listnet" else ("squared", "ranksvm"):
-        learner = {"kind": kind, "iterate": iterate, **of_kind.get(kind, {})}
-        learner |= {} if kind == "listnet" else {"surrogate": objective}
-        settings = complete(learner, {"judge": "ranksvm", "mismatch": 1}, 60)
-        one, last = (
-            compiled(stream, replace(settings, iterate=which), 1.0, 60)
-            for which in (iterate, "last")
-        )
-        alike(one, plain(stream, settings, 1.0, 60))
-        assert one.ranker.tobytes() != last.ranker.tobytes()
-        if DESCENDING[kind].sees == "all":  # what it shows does not change what it learns
-            assert one.weights.tobytes() == last.weights.tobytes()
-
-
 @pytest.mark.parametrize("objective", ["squared", "ranksvm"])
 def test_with_full_weights_and_the_schedule_but_no_control_variate_it_is_rtopkf(noisy, objective):
     common = {"surrogate": objective, "k": 3, "gamma": 0.5}
@@ -158,7 +139,7 @@ def test_the_compiled_loop_is_the_plain_class_however_it_explores(noisy, objecti
     for k in (1, 4):
         learner = {"kind": "rtop", "surrogate": objective, "exploration": exploration, "k": k}
         learner |= {"epsilon": 0.3} if objective == "smoothdcg" else {}
-        settings = complete(learner | {"iterate": "suffix"}, {}, 40)
+        settings = complete(learner, {}, 40)
         assert settings.decay == {"thesis": 2 / 3, "aistats16": 0}.get(exploration, 1 / 2)
         alike(compiled(noisy, settings, 0.3, 40), plain(noisy, settings, 0.3, 40))
 

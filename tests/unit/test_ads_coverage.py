@@ -135,8 +135,8 @@ def test_its_file_is_read_for_the_table_and_the_figure(tmp_path):
     study.run(
         {"rows": [400], "repeats": 3, "drifts": ["falling"]}, tmp_path / "coverage.parquet", 1
     )
-    rows = traces.read_rows([tmp_path / "coverage.parquet"])
-    frame = making.frame_of(SHOWN["figure-coverage"], *rows)
+    rows = traces.read_coverage(tmp_path / "coverage.parquet")
+    frame = making.frame_of(SHOWN["figure-coverage"], rows)
     assert len(frame) and (frame["repeats"] == 3).all()
 
 

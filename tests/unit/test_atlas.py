@@ -22,16 +22,22 @@ def table():
     return atlas.atlas_table()
 
 
-@pytest.fixture(scope="module")
-def frame():
-    return atlas.atlas_frame()
-
-
 def slopes(**columns):
-    one = yaml.safe_load(
-        "{measure: dcg, m: 3, k: 1, slope: 0.664, low: 0.64, high: 0.69, verdict: agrees}"
-    )
+    one = yaml.safe_load("""
+    {measure: dcg, grades: 2, m: 3, k: 1, slope: 0.664, low: 0.64, high: 0.69, verdict: agrees,
+     n: 9}
+    """)
     return pd.DataFrame([one | columns])
+
+
+@pytest.fixture(scope="module")
+def observed(table):
+    """Two cells have slopes, one of them without an interval."""
+    other = slopes(
+        measure="ndcg", slope=0.8, low=np.nan, high=np.nan, verdict="undecided", grades=3
+    )
+    rows = pd.concat([slopes(), other])
+    return table[[*frames.CELL, "rate"]].merge(rows, how="left", on=frames.CELL)
 
 
 def cell(table, measure, m, k, grades=2):
@@ -68,7 +74,7 @@ def test_table_b_1_has_all_numbers_of_the_thesis():
 
 
 @pytest.mark.parametrize(
-    "maker", [atlas.table_3_1, atlas.table_3_2, atlas.table_b_1, lambda: atlas.atlas_table(3)]
+    "maker", [atlas.table_3_1, atlas.table_3_2, atlas.table_b_1, atlas.atlas_table]
 )
 def test_tables_are_written_and_read_back(maker, tmp_path):
     made = maker()
@@ -139,23 +145,21 @@ def drawn(figure):
     return panels, colours
 
 
-def test_the_figure_has_a_cell_for_each_game(frame, tmp_path):
-    figure = drawing_atlas.atlas(frame)
+def test_the_figure_has_a_cell_for_each_game(observed, tmp_path):
+    figure = drawing_atlas.atlas(observed)
     texts, colours = drawn(figure)
-    assert len(texts) == len(colours) == len(frame)
-    assert {tuple(cell) for cell in texts.values()} == {("1/2",), ("2/3",), ("1",)}
+    assert len(texts) == len(colours) == len(observed)
+    assert {cell[0] for cell in texts.values()} == {"1/2", "2/3", "1"}
     assert texts["DCG, 3 grades", 3, 1] == ["2/3"]
     assert texts["NDCG, 3 grades", 2, 1] == ["1"]
     assert texts["Precision@4", 5, 1] == ["1/2"]
-    # One colour a rate.
-    assert len({(*texts[at], colours[at]) for at in texts}) == len(set(colours.values())) == 3
     (legend,) = figure.legends
     assert legend.get_title().get_text().startswith("how minimax regret grows")
     assert [text.get_text() for text in legend.get_texts()] == ["$T^{1/2}$", "$T^{2/3}$", "$T$"]
     assert figure.get_figwidth() <= 7.2
-    figures.save(figure, frame, tmp_path / "atlas")
+    figures.save(figure, observed, tmp_path / "atlas")
     assert (tmp_path / "atlas.png").stat().st_size > 10_000
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "atlas.csv"), frame, check_dtype=False)
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "atlas.csv"), observed, check_dtype=False)
     plt.close(figure)
 
 
@@ -166,12 +170,7 @@ def test_colours_differ_in_print_without_colours():
     assert greys[1] - greys[2] > 0.15
 
 
-def test_measured_slopes_are_written_below_the_exponents():
-    other = slopes(measure="ndcg", slope=0.8, low=np.nan, high=np.nan, verdict="undecided")
-    more = pd.concat([slopes(grades=2), other.assign(grades=3)], ignore_index=True)
-    observed = atlas.atlas_frame(3, more)
-    assert observed["slope"].notna().sum() == 2
-    assert cell(observed, "dcg", 3, 1)[-4:] == (0.664, 0.64, 0.69, "agrees")
+def test_measured_slopes_are_written_below_the_exponents(observed):
     figure = drawing_atlas.atlas(observed)
     texts, colours = drawn(figure)
     assert texts["DCG", 3, 1] == ["2/3", "0.66", ".64-.69"]
@@ -223,35 +222,3 @@ def test_the_table_of_cells_has_the_best_learner_and_its_constant(monkeypatch):
     absent = "in no cell of the atlas of m = 2 to 5: measure ndcg, grades 2, m 9, k 2"
     with pytest.raises(SettingError, match=absent):
         atlas.cells_table(None, {})
-
-
-def test_without_grades_a_measurement_is_of_binary_relevance_and_what_else_is_known_is_kept():
-    observed, alone = atlas.atlas_frame(3, slopes(learner="rtop")), atlas.atlas_frame(3)
-    one = cell(observed, "dcg", 3, 1)
-    assert (one.slope, one.learner) == (0.664, "rtop") and observed["learner"].notna().sum() == 1
-    assert pd.isna(cell(observed, "dcg", 3, 1, grades=3).slope)
-    pd.testing.assert_frame_equal(observed.iloc[:, :5], alone)
-
-
-@pytest.mark.parametrize(
-    ("observed", "message"),
-    [
-        (slopes(m=4), "in no cell of the atlas of m = 2 to 3: measure dcg, grades 2, m 4, k 1$"),
-        (slopes(measure="DCG"), "in no cell"),
-        (slopes(measure="ap", grades=3), "in no cell .* measure ap, grades 3"),
-        (
-            pd.concat([slopes(), slopes(k=2), slopes()]),
-            "twice in a cell .* dcg, grades 2, m 3, k 1$",
-        ),
-    ],
-)
-def test_measurements_without_a_cell_of_their_own_are_refused(observed, message):
-    with pytest.raises(SettingError, match=message):
-        atlas.atlas_frame(3, observed)
-
-
-def test_an_atlas_with_no_measurement_looks_as_one_without():
-    empty = atlas.atlas_frame(2, slopes().iloc[:0])
-    figure = drawing_atlas.atlas(empty)
-    assert "slope" not in figure.legends[0].get_title().get_text()
-    plt.close(figure)

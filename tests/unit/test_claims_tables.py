@@ -232,7 +232,7 @@ def test_a_job_judges_whole_families_of_claims_on_the_experiments_that_they_can_
     for part, (experiments, _) in parts.items():
         kinds = {plan.families[name].kind for name in experiments}
         assert part == ("-".join(sorted(kinds)) or "theory")
-        assert experiments == [name for name in plan.played if plan.families[name].kind in kinds]
+        assert experiments == [name for name in plan.jobs if plan.families[name].kind in kinds]
 
 
 def test_a_mean_over_streams_follows_the_cells_of_its_reading():

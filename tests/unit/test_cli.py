@@ -272,7 +272,7 @@ UNKNOWN |= {"campaign": (("hotels",), "hotel"), "make_log": (("hotel", "0-1"), "
 UNKNOWN |= {"make_click_log": (("visit", "0"), "visits")}
 UNKNOWN |= {"run": (("al", "sim", "slam", "seed-0-1"), "all")}
 UNKNOWN |= {"best_weights": (("top", "sim", "kl", "seed-0-1"), "top/sim/ranksvm/seed-0-1")}
-UNKNOWN |= {"times": (("game",), "games"), "show": (("figures_tops",), "figures_top")}
+UNKNOWN |= {"show": (("figures_tops",), "figures_top")}
 UNKNOWN |= {"judge": (("theroy",), "theory")}
 
 

@@ -325,23 +325,6 @@ def test_a_query_shown_twice_counts_twice_and_an_empty_one_too(stream, objective
     assert more > alone + 1e-6 if objective != "ranksvm" else more == pytest.approx(alone, abs=1e-4)
 
 
-def test_bad_input_is_refused(stream, queries):
-    with pytest.raises(SettingError, match="smoothdcg is not convex"):
-        best_fixed(stream, queries, "smoothdcg", 1.0, [1])
-    with pytest.raises(SettingError, match="did you mean 'squared'"):
-        best_fixed(stream, queries, "square", 1.0, [1])
-    for radius in (0.0, -1.0, np.inf, np.nan):
-        with pytest.raises(SettingError, match="radius is"):
-            best_fixed(stream, queries, "squared", radius, [1])
-    for rounds in ([0], [41], [3, 41]):
-        with pytest.raises(ValueError, match="rounds must be from 1 to 40"):
-            best_fixed(stream, queries, "squared", 1.0, rounds)
-    for wrong in ([0, 12], [-1]):
-        with pytest.raises(ValueError, match="from 0 to 11"):
-            best_fixed(stream, wrong, "squared", 1.0, [1])
-    assert [len(column) for column in best_fixed(stream, queries, "squared", 1.0, [])] == [0, 0, 0]
-
-
 # --- the file
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
@@ -405,8 +388,6 @@ def test_the_queries_are_those_of_the_runs(path, tmp_path, judge, readings):
 def test_jobs_that_cannot_be_done_say_why(path, tmp_path):
     target = tmp_path / "none.parquet"
     for changes, paths, message in (
-        ({"judge": "smoothdcg"}, [path], "not convex"),
-        ({}, [], r"streams\.small: its queries depend on the learner"),
         ({"rounds": None, "keep": 1e-9}, [path], r"streams\.small: no query is left"),
     ):
         with pytest.raises(SettingError, match=message):

@@ -17,7 +17,7 @@ from scant.declare.declarations import called
 from scant.errors import SettingError
 from scant.files import metadata_of, read_parquet
 from scant.games import quantities
-from scant.games.family import TIMED, FixedItems
+from scant.games.family import FixedItems
 from scant.present.traces import Played
 
 ROOT = Path(__file__).parents[2]
@@ -28,8 +28,6 @@ FAMILY = FixedItems()
 @pytest.mark.parametrize(
     ("game", "words"),
     [
-        ({"loss": "dgc"}, "did you mean 'dcg'"),
-        ({"settings": {"grades": 3}}, "unknown setting .*'grades'"),
         ({"stream": "graded", "loss": "ap"}, "0 or 1"),
         ({"settings": {"items": 21}, "loss": "ap"}, "up to 20 items"),
     ],
@@ -221,14 +219,3 @@ def test_a_run_is_played_and_identified(tmp_path):
     }  # fmt: skip
     assert FAMILY.completed(table) is table
     assert (FAMILY.code, FAMILY.memory, FAMILY.minutes) == ("scant.games.run", 1000, 5)
-
-
-def test_only_the_time_is_measured():
-    experiment = {"figures": [TIMED], "games": ["g"], "learners": [], "rounds": 10, "seeds": 1}
-    experiment |= {"batch": 1}
-    study = {"seed": 0, "games": {"g": {"stream": "flip"}}, "learners": {}}
-    study |= {"experiments": {"e": experiment}}
-    study["experiments"]["e"]["kind"] = "fixed-items"
-    assert FAMILY.jobs(study, {}, "e") == []
-    experiment["figures"] = [TIMED, "figure-games-rounds"]
-    assert [job.path for job in FAMILY.jobs(study, {}, "e")] == ["e/g/seed-0"]

@@ -90,16 +90,10 @@ def test_the_best_fixed_ranking_is_the_best_of_all(loss, items, seed):
 @pytest.mark.parametrize(
     ("loss", "stream", "message"),
     [
-        ("precision@2", [[0, 1], [1, 3]], "that are 0 or 1 .*; item 2 has 3 in round 2"),
-        ("dcg", [[0.5, 1]], "that are whole numbers from 0 .*; item 1 has 0.5 in round 1"),
-        ("sum-loss", [[0, -1]], "whole numbers from 0 .*; item 2 has -1"),
+        ("precision@2", [[0, 1], [1, 3]], "that are 0 or 1, and the stream's go up to 3"),
         ("ndcg", [[54, 1]], "grades of at most 53"),
-        ("position-loss", [[0, np.nan]], "finite numbers; item 2 has nan in round 1"),
-        ("spearman-loss", [[1, 2], [0, 1]], r"each once; round 2 has \[0, 1\]"),
-        ("dcg", [1, 2], "must be a matrix"),
-        ("dgc", [[1]], "did you mean 'dcg'"),
-        ("dcg@", [[1]], "'' is no cut-off"),
-        ("ap@3", [[1]], "unknown loss"),
+        ("spearman-loss", [[1, 2], [0, 1]], "a ranking in each round"),
+        ("precision", [[1]], "it needs a cut-off"),
     ],
 )
 def test_what_a_loss_is_not_defined_for_is_refused(loss, stream, message):

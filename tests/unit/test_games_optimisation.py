@@ -219,7 +219,7 @@ def test_the_value_by_hand():
         (0.3, 0.5 * (math.exp(0.6) - 0.6 - 1) / 0.3**2),
         (2e-5, 1 + 2 / 3 * 2e-5),  # where psi is a series
     ):
-        compiled = optimisation.value_of(q, eta, of.program, p, G, tops(of, p), values)
+        compiled = optimisation.value_of(q, eta, of, p, G, tops(of, p), values)
         assert compiled == pytest.approx(by_hand, rel=1e-9)
         assert value(of, eta, q, p, G) == pytest.approx(by_hand, rel=1e-9)
 
@@ -235,7 +235,7 @@ def test_the_compiled_loop_is_the_plain_class_in_the_smallest_cell():
 def test_the_solver_ends_where_it_did():
     """It may end anywhere within its accuracy, but studies played again have the same results."""
     of = problem(cell("precision@2", 3, 1))
-    arrays, zeros = of.program, np.zeros(of.variables)
+    arrays, zeros = of, np.zeros(of.variables)
     ends = [
         optimisation.optimise(np.array(q), 0.1, ACCURACY, 0.04, arrays, zeros.copy(), False)
         for q in QS

@@ -104,12 +104,3 @@ run.check({FLIP!r}, {{"kind": "own:Learner"}}, 100)
 assert not {{"numba", "pandas", "scipy"}} & set(sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", code], timeout=100).returncode == 0
-
-
-def test_times_are_of_each_game_and_learner(tmp_path):
-    games.time([job(rounds=[40])], tmp_path / "times.parquet", {"title": "t"}, shortest=0.001)
-    rows = frame(tmp_path / "times.parquet")
-    result = rows[["experiment", "stream", "learner", "kind"]].to_numpy().tolist()
-    assert result == [["e", "g", "top", "rtopkf"], ["e", "g", "all", "ftpl"]]
-    assert rows["items"].tolist() == [6, 6] and rows["microseconds"].notna().all()
-    assert metadata_of(pq.read_schema(tmp_path / "times.parquet")) == {"title": "t"}

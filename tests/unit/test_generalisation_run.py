@@ -56,7 +56,7 @@ def setup(**changes):
 
 
 def test_the_bound_on_signs_is_reached():
-    population = Linear(generator(), 9, entries="signs", decay=1.0)
+    population = Linear(generator(), 9, entries="signs")
     features, _ = population.draw(generator(), 20, 5)
     np.testing.assert_allclose(np.linalg.norm(features, axis=2), population.norm, rtol=1e-6)
     assert np.abs(features).max() == population.largest == 1
@@ -136,7 +136,7 @@ def test_lists_are_cut_from_the_queries_that_are_long_enough(stream):
 
 
 def test_lists_are_resampled_to_any_length(stream):
-    features, _ = Lists(stream, 4).draw(generator(), 500, 30)
+    features, _ = Lists(stream, 4, "resampled", 30).draw(generator(), 500, 30)
     rows = rows_of(stream, features)
     queries = np.searchsorted(stream.offsets, rows, side="right") - 1
     assert (queries == queries[:, :1]).all() and {*queries[:, 0].tolist()} == {*range(5)}
@@ -147,7 +147,7 @@ def test_what_a_stream_has_not_is_refused(stream, tmp_path):
     with pytest.raises(SettingError, match="m is 10, and the longest list of the stream has 9"):
         Lists(stream, 4, "cut", longest=10)
     with pytest.raises(SettingError, match="d is 5, and the stream has 4 features"):
-        Lists(stream, 5)
+        Lists(stream, 5, "resampled", 30)
     path = tmp_path / "toy.arrow"
     streams.write(path, ((q, *reversed(stream[q])) for q in range(len(stream))), {})
     changes = {"population": {"stream": "toy", "lists": "resampled"}, "inputs": {"streams": [path]}}

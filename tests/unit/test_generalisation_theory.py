@@ -231,9 +231,9 @@ def test_from_which_n_a_bound_says_something(bound):
     at = generalisation.first_telling(bound, CASE)
     assert 1 < at < 10**18
     assert bound(at, CASE) < CASE.largest_loss and not bound(at - 1, CASE) < CASE.largest_loss
-    np.testing.assert_array_equal(
-        bound(np.array([at, 4 * at]), CASE), [bound(at, CASE), bound(4 * at, CASE)]
-    )
+    if bound is not entropy.dudley_gap_l2:  # which has one n
+        both = bound(np.array([at, 4 * at]), CASE)
+        np.testing.assert_array_equal(both, [bound(at, CASE), bound(4 * at, CASE)])
     assert bound(4 * at, CASE) < bound(at, CASE)
 
 

@@ -73,7 +73,7 @@ def test_every_path_of_a_plan_is_known():
             assert parts == job.identity
             inputs = [files for role, files in job.inputs.items() if role != "campaign"]
             assert all(paths.named(file) for files in inputs for file in files)
-    for path in plan.comparator_files(plan.played):
+    for path in plan.comparator_files(plan.jobs):
         assert paths.named(path)[0] == "comparator"
 
 

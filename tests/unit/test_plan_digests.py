@@ -16,7 +16,6 @@ import pytest
 from small_studies import STUDIES, shipped
 
 from scant.declare import families
-from scant.games.family import times_job
 from scant.study.plan import Plan, untitled
 
 DIGESTS = Path(__file__).with_name("plan_digests.json")
@@ -34,7 +33,6 @@ def planned(path, names) -> dict[str, dict]:
         "runs": {job.path: [job.settings, job.seeds] for job in jobs},
         "inputs": {job.path: job.inputs for job in (*jobs, *comparators)},
         "comparators": {job.path: [job.settings, job.seeds] for job in comparators},
-        "times": {name: times_job(study, name) for name in plan.jobs if name not in plan.played},
         "details": {name: plan.details(name) for name in study["experiments"]},
         "streams": {name: untitled(settings) for name, settings in study["streams"].items()},
         "logs": {name: untitled(settings) for name, settings in study["logs"].items()},
@@ -79,8 +77,6 @@ def test_a_digest_is_of_every_setting_seed_and_name():
         {f"{name}-more": jobs[name]}
     ]  # fmt: skip
     assert len({digest(jobs), *(digest(others | change) for change in changed)}) == 4
-    assert [category for category, entries in plan.items() if not entries] == ["times"]
-    assert planned("config/config.yaml", SHOWN)["times"]
 
 
 if __name__ == "__main__":

@@ -117,10 +117,8 @@ def covered() -> pd.DataFrame:
 
 def observed() -> pd.DataFrame:
     """Every cell has a slope."""
-    cells = atlas.atlas_frame(5).drop(columns="rate")
-    return atlas.atlas_frame(
-        5, cells.assign(slope=0.664, low=0.94, high=1.06, verdict="faster", n=5)
-    )
+    cells = atlas.atlas_table()[["measure", "grades", "m", "k", "rate"]]
+    return cells.assign(slope=0.664, low=0.94, high=1.06, verdict="faster", n=5)
 
 
 ADS = {"epsilon": 0.0, "of": "ips", "lower": 0.05, "exact_lower": 0.04, "true": 0.2, "level": 0.95}
@@ -137,9 +135,6 @@ FRAMES = {
     drawing_games.averages: lambda: rounds().assign(horizon=10_000, k=0),
     drawing_games.against_horizon: lambda: grown("horizon"),
     drawing_games.against_items: lambda: grown("items"),
-    drawing_games.times: lambda: frame(
-        *({"items": m, "microseconds": float(m)} for m in (5, 20, 80)), n=3
-    ),
     drawing_atlas.atlas: observed,
     drawing_ads.deterministic: lambda: frame(**ADS),
     drawing_ads.weighted: lambda: frame(**ADS),

@@ -11,8 +11,7 @@ from scant.declare.families import called
 from scant.errors import SettingError
 from scant.games import drawings as drawing_games
 from scant.games import frames as games
-from scant.games import run as runs
-from scant.present import making, panels, traces
+from scant.present import making, panels
 
 DETAILS = yaml.safe_load("""
 e:
@@ -199,26 +198,3 @@ def test_a_bound_is_drawn_beside_the_regret(frame):
         line.get_linestyle() == ":" and np.allclose(line.get_ydata(), bounds) for line in axis.lines
     )
     assert {text.get_text()[:4] for text in axis.texts} >= {"1.00", "0.50"}
-
-
-def test_times_are_drawn(tmp_path):
-    game = {"stream": "uniform", "settings": {"items": 4}, "loss": "position-loss", "shared": False}
-    jobs = [
-        {
-            "study_seed": 1,
-            "experiment": "e",
-            "stream": f"g{m}",
-            "game": game | {"settings": {"items": m}},
-            "rounds": [50],
-            "learners": [["slow", {"kind": "ftpl"}], ["fast", {"kind": "online-rank"}]],
-        }
-        for m in (3, 6, 12)
-    ]
-    runs.time(jobs, tmp_path / "e.parquet", DETAILS["e"], shortest=0.001)
-    making.make(
-        SHOWN["figure-games-time"], tmp_path / "figure", *traces.read_rows([tmp_path / "e.parquet"])
-    )
-    held = pd.read_csv(tmp_path / "figure.csv")
-    assert held[["stream", "learner"]].drop_duplicates().shape[0] == 2
-    assert sorted(held["items"].unique()) == [3, 6, 12]
-    assert set(held["label"]) == {"Slow", "Fast"}

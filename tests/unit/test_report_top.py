@@ -58,9 +58,7 @@ ALIKE = yaml.safe_load(
     exploration: schedule, user: ""}"""
 )
 # What those have that descend a loss, and those that do not.
-DESCENDING = yaml.safe_load(
-    "{radius: 2.0, epsilon: 0.01, epsilon_decay: 0.0, sign: negated, iterate: last}"
-)
+DESCENDING = {"radius": 2.0, "epsilon": 0.01, "epsilon_decay": 0.0, "sign": "negated"}
 STILL = dict.fromkeys(("mismatch", "gamma", "radius", "epsilon", "epsilon_decay"), np.nan)
 
 
@@ -79,7 +77,7 @@ def trace(like, seed, final, setting="1", regret=0.0, **changes):
     columns |= {"gamma": 0.1 * explores, "gamma_decay": explores / 3, "judge": objective}
     columns |= {"mismatch": 10.0 if explores else 1.0}
     columns |= {"way": way(kind, {"mismatch": 1, "objective": objective})}
-    of_kind = DESCENDING if descends else STILL | {"sign": "", "iterate": ""}
+    of_kind = DESCENDING if descends else STILL | {"sign": ""}
     return pd.DataFrame(ALIKE | columns | of_kind | changes)
 
 

@@ -45,7 +45,6 @@ def config(**changes):
             "all": EXPERIMENT,
             "top": EXPERIMENT | {"kind": "top", "learners": ["kl", "random"], "regret": True},
             "games": GAMES,
-            "timed": GAMES | {"figures": ["figure-games-time"]},
             "ads": {"kind": "ads", "logs": ["hotel"], "learners": ["forest"]},
         },
     } | changes  # fmt: skip
@@ -142,7 +141,6 @@ def digests(config) -> dict[str, str]:
         "log": [{"log": name} for name in made.study["logs"]],
         "run": [{"run": path} for path in plan.runs],
         "best_weights": [{"run": path} for path in plan.compared],
-        "times": [{"experiment": "timed"}],
     }
     return {
         f"{rule} {'/'.join(ids.values())}": getattr(of, rule)(Wildcards(fromdict=ids))
@@ -162,7 +160,7 @@ CHANGES = [  # of a setting, and the jobs whose digests change: no other do
     (
         ("seed",),
         3,
-        "(stream|log|run|best_weights|times) .*|shown (tables|figures_(perceptron|top)).*",
+        "(stream|log|run|best_weights) .*|shown (tables|figures_(perceptron|top)).*",
     ),
     (("figures",), {"width": "column"}, "shown figures.*"),
     (("datasets", "mine", "features"), 3, "dataset .*"),
@@ -173,12 +171,11 @@ CHANGES = [  # of a setting, and the jobs whose digests change: no other do
         f"stream sim|(run|best_weights) .*/sim/.*|{SHOWN['all']}|{SHOWN['top']}",
     ),
     (("logs", "hotel", "train_rows"), 99, "log hotel|run ads/.*"),
-    (("games", "flip", "settings"), {"items": 5}, "run games/.*|times timed"),
+    (("games", "flip", "settings"), {"items": 5}, "run games/.*"),
     (("learners", "slam", "rates"), [0.2, 1.0], "run all/.*/slam/.*"),
     (("experiments", "all", "tuning"), "paper", SHOWN["all"]),
     (("experiments", "all", "seeds"), [2, 1], ""),
     (("experiments", "all", "learners"), ["slam", "listnet", "random"], SHOWN["all"]),
-    (("experiments", "timed", "rounds"), 9, "times timed"),
     (("experiments", "ads", "level"), 0.9, f"run ads/.*|{SHOWN['ads']}"),
 ]
 

@@ -33,11 +33,10 @@ def test_the_workflow_has_the_jobs_of_the_plan(bare, study):
     assert jobs["all"] == 1 and {jobs[job] for job in plan.shown_by} == {1}
     # each kind has runs
     kinds = {one.get("kind", "perceptron") for one in experiments}
-    assert {plan.study["experiments"][name]["kind"] for name in plan.played} == kinds
+    assert {plan.study["experiments"][name]["kind"] for name in plan.jobs} == kinds
     assert jobs.get("run", 0) == len(plan.runs)
     drawing = ("simulate", "make_log", "make_click_log")
     assert sum(jobs.get(job, 0) for job in drawing) == sum(map(len, plan.draws.values()))
-    assert jobs.get("times", 0) == len(plan.study["experiments"]) - len(plan.played)
     assert jobs.get("coverage", 0) == (whole.get("coverage") is not None)
     assert ("best_weights" in jobs) == any(one.get("regret") for one in experiments)
     assert jobs["claims"] == jobs["report"] == 1
@@ -81,7 +80,7 @@ def test_a_target_asks_for_its_stage_alone(bare, target, rules):
     shown = together.get(target) or next(
         (targets for targets in plan.shown_by.values() if name in targets), None
     )
-    experiments = {one for of in shown.values() for one in of.experiments} if shown else plan.played
+    experiments = {one for of in shown.values() for one in of.experiments} if shown else plan.jobs
     wanted = sum(len(plan.jobs[name]) for name in experiments)
     assert jobs.get("run", 0) == (wanted if "run" in rules else 0)
 

@@ -380,10 +380,8 @@ def _summed(frame: pd.DataFrame, details: dict, measure: str, *further: str) -> 
     return summary
 
 
-def coverage(rows: pd.DataFrame, details: dict | None = None) -> pd.DataFrame:
+def coverage(rows: pd.DataFrame) -> pd.DataFrame:
     """How often each bound holds and how wide it is: the rows of `scant.ads.coverage.coverage`,
     grouped and sorted.
-
-    details : not used
     """
     return _ordered(_grouped(rows))

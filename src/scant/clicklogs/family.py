@@ -13,7 +13,7 @@ from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError, check_name
 from scant.rankers import clicks
 from scant.rankers.streams import largest_grade
-from scant.study.plan import CLICKS, OPEN, STREAM, batches, span, untitled
+from scant.study.plan import CLICKS, OPEN, STREAM, batches, learners_of, span, untitled
 
 SIZE = {"type": "integer", "minimum": 1}
 CLICK_LOG = {
@@ -248,10 +248,7 @@ class Rankings(Family):
                 "study_seed": study["seed"],
                 "kind": self.kind,
                 "click_log": untitled(study["click_logs"][log]),
-                "learners": [
-                    [learner, untitled(study["learners"][learner], "stands_for")]
-                    for learner in experiment["learners"]
-                ],
+                "learners": learners_of(study, experiment),
                 **self.played(experiment),
             }
             stream = stream_file(study, log)

@@ -25,7 +25,7 @@ FAMILIES = {  # by kind, in the order in which the page shows them
 }
 HEADLINE = "feedback"  # the question that pages open with
 # what figures and tables are made of
-READS = ("traces", "regret", "times", "coverage", "streams", "logs", "nothing")
+READS = ("traces", "regret", "coverage", "streams", "logs", "nothing")
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")  # of a user's own figure or table
 TITLE = {
     "description": "The name that figures and tables show; the id if absent.",
@@ -169,8 +169,8 @@ class Shown:
     frame : the function that computes its data frame, as "module:function"
     draw : the function that draws the frame, likewise; "" for a table
     reads : the input of the function `frame`: "traces" (the traces and the experiments' details),
-        "regret" (these and comparators), "times" or "coverage" (as traces), "streams" or "logs"
-        (the paths of their files), or "nothing" (at most the study's seed)
+        "regret" (these and comparators), "coverage" (the rows of the study of bounds), "streams"
+        or "logs" (the paths of their files), or "nothing" (at most the study's seed)
     heading : its title on the page, of a figure the question that it answers; made from the name
         if empty
     repeats : the figure or table of a paper that it repeats, as "Figure 2.2 of the thesis"
@@ -451,7 +451,7 @@ class Family:
         return ""
 
     def read(self, plan, shown: Shown) -> list[str]:
-        """The files that a figure or table reads, if they are others than traces and times.
+        """The files that a figure or table reads, if they are others than traces.
 
         plan : the study's `scant.study.plan.Plan`
         """

@@ -142,8 +142,8 @@ def modules(plan: Plan, stated: dict) -> dict[str, list[str]]:
     All that they import belongs to them, too, see `scant.study.code`.
     """
     study, entries = plan.study, {}
-    for name in plan.played:
-        entries.setdefault(plan.families[name].kind, []).extend(plan.modules(name))
+    for name, family in plan.families.items():
+        entries.setdefault(family.kind, []).extend(plan.modules(name))
     entries["data"] = ["scant.data.tables", "scant.data.packing", "scant.data.simulated"]
     generators = (stream.get("generator", "") for stream in study["streams"].values())
     entries["data"] += (name.partition(":")[0] for name in generators if ":" in name)

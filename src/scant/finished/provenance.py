@@ -13,7 +13,7 @@ from scant.data.registry import groups_beside
 from scant.files import sha256
 from scant.schema import PROJECT, of_project
 from scant.study import code
-from scant.study.plan import TIMES, Plan
+from scant.study.plan import Plan
 from scant.study.settings import claims_files, own_names
 
 STUDY = "study.json"  # the settings that a study was given, as a study file that can be run again
@@ -147,7 +147,7 @@ def results(plan: Plan, claims: dict) -> list[str]:
     endings = ["svg", "png", "csv"] + ["pdf"] * plan.study["figures"]["pdf"]
     for name, jobs in plan.jobs.items():
         paths += [file for job in jobs for file in job.files]
-        paths += plan.run_files(name) or [TIMES.format(study=plan.study["study"], experiment=name)]
+        paths += plan.run_files(name)
     paths += plan.comparator_files(plan.comparators)
     for target in plan.figures.values():
         paths += plan.files(target) if target.shown.reads == "coverage" else []

@@ -148,7 +148,7 @@ class Results:
         SettingError : there is no such experiment, measure or reading; names the nearest
         DataError : there is nothing to show, or a single seed
         """
-        experiments = self._plan.played
+        experiments = list(self._plan.families)
         if not experiments:
             raise DataError(self.folder, "holds no runs", advice=FINISH)
         if experiment is None and len(experiments) > 1:
@@ -162,7 +162,7 @@ class Results:
 
     def _runs(self, experiment: str) -> Runs:
         """The run files of an experiment of the study, in this folder, and its details."""
-        check_name("experiment", experiment, self._plan.played)
+        check_name("experiment", experiment, self._plan.families)
         names = (
             Path(file).relative_to(f"results/{self._plan.study['study']}")
             for file in self._plan.run_files(experiment)

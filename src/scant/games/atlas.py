@@ -5,6 +5,8 @@ minimax rates.
 is binary.
 """
 
+from itertools import permutations, product
+
 import numpy as np
 import pandas as pd
 
@@ -46,14 +48,14 @@ def table_3_2() -> pd.DataFrame:
     return _as_frame(observability.table_3_2())
 
 
-def _as_frame(matrix: observability.Matrix) -> pd.DataFrame:
-    """A matrix of rankings and relevance vectors as a frame, with the number and items of each
-    ranking.
+def _as_frame(entries: np.ndarray) -> pd.DataFrame:
+    """A matrix of the rankings and relevance vectors of three items as a frame, with the number of
+    each ranking, and the positions of items 1, 2, 3: "312" shows item 2, then 3, then 1.
     """
-    names = [f"R{i} = {vector}" for i, vector in enumerate(matrix.columns, start=1)]
-    frame = pd.DataFrame(matrix.entries, columns=names)
-    frame.insert(0, "sigma", range(1, len(matrix.rows) + 1))
-    frame.insert(1, "ranking", matrix.rows)
+    vectors = enumerate(product("01", repeat=3), start=1)
+    frame = pd.DataFrame(entries, columns=[f"R{i} = {''.join(vector)}" for i, vector in vectors])
+    frame.insert(0, "sigma", range(1, len(entries) + 1))
+    frame.insert(1, "ranking", ["".join(places) for places in permutations("123")])
     return frame
 
 
@@ -89,15 +91,13 @@ def _best(vectors: np.ndarray, probabilities: np.ndarray) -> str:
     """The rankings with the largest expected NDCG, in words, under a distribution of relevance
     vectors.
     """
-    m = vectors.shape[1]
     lexicographic = np.lexsort(vectors.T[::-1])
-    best = observability.optimal_rankings("ndcg", m, probabilities[lexicographic].astype(float))
-    return " or ".join(
-        " ".join(map(str, ranking + 1)) for ranking in observability.rankings(m)[best]
-    )
+    expected = observability.loss_matrix("ndcg", 3) @ probabilities[lexicographic].astype(float)
+    best = observability.rankings(3)[expected <= expected.min() + 1e-12]
+    return " or ".join(" ".join(map(str, ranking + 1)) for ranking in best)
 
 
-def atlas_table(max_m: int = observability.MAX_ITEMS) -> pd.DataFrame:
+def atlas_table() -> pd.DataFrame:
     """Observability and minimax rate of each measure, m and k, beside the statements of the thesis.
 
     `stated` is a rate, a bound on the rate, "open", or missing; `source` says where the thesis
@@ -105,7 +105,7 @@ def atlas_table(max_m: int = observability.MAX_ITEMS) -> pd.DataFrame:
     Results 1 and 3 name no m, and need not hold for an m smaller than in their proof; where they do
     not, `source` says so.
     """
-    frame = pd.DataFrame(observability.atlas(max_m))
+    frame = pd.DataFrame(observability.atlas())
     frame.insert(1, "grades", frame.pop("top_grade") + 1)
     stated = [_stated(row.measure, row.m, row.k, row.rate) for row in frame.itertuples()]
     return frame.assign(**dict(zip(("stated", "source"), zip(*stated, strict=True), strict=True)))
@@ -133,37 +133,6 @@ def _stated(measure: str, m: int, k: int, rate: str) -> tuple[str | None, str | 
     return None, None
 
 
-def atlas_frame(
-    max_m: int = observability.MAX_ITEMS, observed: pd.DataFrame | None = None
-) -> pd.DataFrame:
-    """The frame of the figure of the atlas: measure, grades, m, k, rate; with measurements also
-    slope, low and high.
-
-    observed : measured slopes of log regret on log T, one row for each cell, with the columns
-        measure, m, k, slope, low, high, and perhaps grades (2 if absent) and others, which are
-        kept. Cells without a row get missing values
-
-    Raises
-    ------
-    SettingError : a measurement belongs to no cell, or a cell has two
-    """
-    frame = atlas_table(max_m)[[*CELL, "rate"]]
-    if observed is None:
-        return frame
-    observed = observed.assign(grades=observed.get("grades", 2))
-    cells = list(observed[CELL].itertuples(index=False, name=None))
-    _refuse("in no cell", set(cells) - set(frame[CELL].itertuples(index=False, name=None)), max_m)
-    _refuse("twice in a cell", {cell for cell in cells if cells.count(cell) > 1}, max_m)
-    return frame.merge(observed, how="left", on=CELL)
-
-
-def _refuse(fault: str, faulty: set[tuple], max_m: int) -> None:
-    """Raise a SettingError that names the faulty cells of measurements, if there are any."""
-    if faulty:
-        names = "; ".join(", ".join(map("{} {}".format, CELL, cell)) for cell in sorted(faulty))
-        raise SettingError(f"slopes {fault} of the atlas of m = 2 to {max_m}: {names}")
-
-
 def cells_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """Possible and measured growth of regret: one row for each cell of the atlas that is played,
     and learner.
@@ -173,11 +142,18 @@ def cells_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     frame : the columns of `scant.games.frames.observed`, and rate, the growth of minimax regret;
         best, whether no learner's slope is less in this cell; verdict, see `compared`; constant,
         the mean regret at the longest horizon over the horizon to the power of the rate
+
+    Raises
+    ------
+    SettingError : a game that is played is no cell of the atlas
     """
     rows = frames.observed(traces, details).reset_index(drop=True)
     played = list(rows[CELL].itertuples(index=False, name=None))
     cells = {(measure, top_grade + 1, m, k) for measure, m, k, top_grade in observability.cells()}
-    _refuse("in no cell", set(played) - cells, observability.MAX_ITEMS)
+    if beyond := sorted(set(played) - cells):
+        names = "; ".join(", ".join(map("{} {}".format, CELL, cell)) for cell in beyond)
+        most = observability.MAX_ITEMS
+        raise SettingError(f"slopes in no cell of the atlas of m = 2 to {most}: {names}")
     rows["rate"] = [
         observability.regret_rate(measure, m, k, grades - 1).rate
         for measure, grades, m, k in played
@@ -219,10 +195,10 @@ def compared(exponent: float, low: float, high: float) -> str:
 
 
 def measured(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The frame of the figure of observability: `atlas_frame` with the slopes of the best learner
-    in each cell.
+    """The frame of the figure of observability: the cells of the atlas with their rates, and with
+    the slopes of the best learner in each cell that is played.
     """
     rows = cells_table(traces, details)
+    best = rows[rows["best"]].drop_duplicates(CELL).drop(columns=["rate", "best"])
     # other cells will be missing
-    best = rows[rows["best"]].drop_duplicates(CELL).astype({"n": "Int64"})
-    return atlas_frame(observed=best.drop(columns=["rate", "best"]))
+    return atlas_table()[[*CELL, "rate"]].merge(best.astype({"n": "Int64"}), how="left", on=CELL)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from scant.declare.declarations import Look, Setting
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError
 from scant.games.perturbed import FTPL, SORTERS
 from scant.games.player import K, Player, check_k
 from scant.measures import rank
@@ -43,15 +43,12 @@ class Blocks(Player):
     def __init__(self, facts, random, k: int, rest: str):
         super().__init__(facts, random)
         check_k(k, facts.items)
-        if rest not in ("leader", "random"):
-            raise unknown("rest", rest, ["leader", "random"])
         self.k, self.rest, self.cells = k, rest, game_bounds.cells(facts.items, k)
         if facts.rounds < self.cells:
             raise SettingError(
                 f"T = {facts.rounds} rounds are too few: with m = {facts.items} items and k = {k}, "
-                "a block has at "
-                f"least {self.cells} rounds, one for each cell of k items. Use more rounds or a "
-                "larger k"
+                f"a block has at least {self.cells} rounds, one for each cell of k items. Use more "
+                "rounds or a larger k"
             )
         self.block, self.left, self.exploring = -1, 0, None
         self.estimate = np.zeros(facts.items)

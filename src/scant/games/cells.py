@@ -79,7 +79,7 @@ class Cell:
         """The loss of each ranking for each outcome, minus the gain if it is a gain: float64 (m! x
         outcomes).
         """
-        return observability.loss_matrix(*self.game).entries.astype(float)
+        return observability.loss_matrix(*self.game)
 
     @cached_property
     def largest_difference(self) -> float:
@@ -226,9 +226,8 @@ def check_observable(cell: Cell, locally: bool = False) -> None:
     if not cell.rate.globally_observable:
         raise SettingError(
             f"{cell} cannot be learnt: its loss differences are not in the span of the signal "
-            "rows, so that every "
-            "learner has linear regret against some relevances (thesis, Definition 3; Bartok et "
-            "al. 2014). " + _remedy(cell, "globally_observable")
+            "rows, so that every learner has linear regret against some relevances (thesis, "
+            "Definition 3; Bartok et al. 2014). " + _remedy(cell, "globally_observable")
         )
     if locally and not cell.rate.locally_observable:
         raise SettingError(

@@ -37,38 +37,37 @@ GROUPS = (  # of rows, from the top: whether the measure has a cut-off, and whic
     (False, ("auc", "ndcg", "ap", "err")),
     (True, ("ndcg",)),
 )
-WIDTH, ROW = 0.36, (0.2, 0.38)  # of a cell in inches; height without and with slopes
+WIDTH, ROW = 0.36, 0.38  # of a cell, in inches
 GAP = 0.35  # between groups, in rows
 # how much of a rate's colour a cell has if slopes are measured, but none there agrees with it
 PALE = 0.25
 
 
 def atlas(frame: pd.DataFrame):
-    """Draw the frame of `scant.games.atlas.atlas_frame`: a panel for each m, a row a measure, a
+    """Draw the frame of `scant.games.atlas.measured`: a panel for each m, a row a measure, a
     column for each k.
     """
     style.apply()
     colours = _colours()
     places = _places(frame)
-    measured = "slope" in frame and bool(frame["slope"].notna().any())
     sizes, depth = sorted(frame["m"].unique()), max(places.values()) + 1
     width = WIDTH * (sum(sizes) + 0.5 * len(sizes))
     figure, axes = plt.subplots(
         1,
         len(sizes),
-        figsize=(max(3.4, 1.3 + width), ROW[measured] * depth + 1.2),
+        figsize=(max(3.4, 1.3 + width), ROW * depth + 1.2),
         squeeze=False,
         sharey=True,
         width_ratios=sizes,
         layout="constrained",
     )
-    full = frame["verdict"] == "agrees" if measured else pd.Series(True, frame.index)
+    full = frame["verdict"] == "agrees"
     for axis, m in zip(axes.flat, sizes, strict=True):
         panel = frame[frame["m"] == m]
         y = [places[row] for row in zip(panel["measure"], panel["grades"], strict=True)]
         _boxes(axis, y, panel, [colours[rate] for rate in panel["rate"]], full[panel.index])
         for height, cell in zip(y, panel.itertuples(), strict=True):
-            _cell_texts(axis, height, cell, full[cell.Index], measured)
+            _cell_texts(axis, height, cell, full[cell.Index])
         axis.set(xlim=(0.5, m + 0.5), xlabel="k", xticks=range(1, m + 1))
         axis.set_title(f"m = {m}")
         axis.grid(visible=False)
@@ -79,16 +78,11 @@ def atlas(frame: pd.DataFrame):
     handles = {NAMED[rate]: Patch(color=colour) for rate, colour in colours.items()}
     title = (
         "how minimax regret grows with the rounds T; m items, of which the top k are seen\nin "
-        "a cell: exponent of T"
+        "a cell: exponent of T; small: slope of the best learner's mean regret over seeds, "
+        f"{panels.count(frame)}, and its {panels.BOOTSTRAP}"
+        "\nfull colour: the interval is below the exponent plus 0.05, or, for 1, above 0.9; "
+        "framed: it is not"
     )
-    if measured:
-        count = f", {panels.count(frame)}" if "n" in frame else ""
-        title += (
-            f"; small: slope of the best learner's mean regret over seeds{count}, and its "
-            f"{panels.BOOTSTRAP}"
-            "\nfull colour: the interval is below the exponent plus 0.05, or, for 1, above 0.9; "
-            "framed: it is not"
-        )
     title = panels.wrapped(title, figure.get_figwidth() - 0.2, 8)
     legend = figure.legend(
         handles.values(), handles.keys(), loc="outside lower center", ncols=3, title=title
@@ -115,13 +109,13 @@ def _boxes(axis, y: list, panel: pd.DataFrame, colours: list, full: pd.Series) -
     )
 
 
-def _cell_texts(axis, height, cell, full: bool, measured: bool) -> None:
+def _cell_texts(axis, height, cell, full: bool) -> None:
     """Write the exponent of T into a cell and, if it is measured, the slope and its interval
     below.
     """
     look = {"ha": "center", "va": "center_baseline", "label": NAMED[cell.rate]}
     look["color"] = SHADES[cell.rate][2] if full else "black"
-    if not measured or np.isnan(cell.slope):
+    if np.isnan(cell.slope):
         axis.text(cell.k, height, EXPONENTS[cell.rate], fontsize=8, **look)
         return
     axis.text(cell.k, height - 0.26, EXPONENTS[cell.rate], fontsize=8, **look)
@@ -145,7 +139,7 @@ def _face(colour: str, full: bool):
 
 def _differs(cell) -> bool:
     """Whether a cell's slope is measured, and does not agree with its rate."""
-    return getattr(cell, "verdict", "agrees") in ("faster", "slower", "undecided")
+    return cell.verdict in ("faster", "slower", "undecided")
 
 
 def _colours() -> dict[str, str]:

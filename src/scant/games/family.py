@@ -14,9 +14,7 @@ from scant.errors import SettingError
 from scant.games.learners import LEARNERS
 from scant.games.questions import FIXED_ITEMS
 from scant.games.streams import CERTAIN, RULES, choices, grades
-from scant.study.plan import batches, span, untitled
-
-TIMED = "figure-games-time"  # which shows the times of rounds, and needs no runs
+from scant.study.plan import batches, learners_of, span, untitled
 
 # Losses and gains that need no cut-off.
 LOSSES = [
@@ -144,26 +142,14 @@ FIGURES = (
         asked=True,
     ),
     Shown(
-        name=TIMED,
-        heading="How long does a round take with more items?",
-        caption="Microseconds a round takes against the number of items, both logarithmic; the "
-        "least of three plays on one thread. The thin line grows as m log m.",
-        frame="scant.games.frames:times",
-        draw="scant.games.drawings:times",
-        reads="times",
-        asked=True,
-    ),
-    Shown(
         name=ATLAS,
         heading="How fast must regret grow, and how fast does it?",
         caption="Minimax regret of each measure with m items and the top k seen, computed from "
-        "global and local "
-        "observability; in a cell the exponent of T, and, small, the slope of the mean regret over "
-        "seeds on the "
-        "horizon, measured, of the study's best learner there, with its 95 % bootstrap interval. "
-        "Where slopes are "
-        "measured, a cell has its full colour if regret grows no faster than it must: if the "
-        "interval is below the exponent plus 0.05, or, where the exponent is 1, above 0.9.",
+        "global and local observability; in a cell the exponent of T, and, small, the slope of the "
+        "mean regret over seeds on the horizon, measured, of the study's best learner there, with "
+        "its 95 % bootstrap interval. Where slopes are measured, a cell has its full colour if "
+        "regret grows no faster than it must: if the interval is below the exponent plus 0.05, or, "
+        "where the exponent is 1, above 0.9.",
         frame="scant.games.atlas:measured",
         draw="scant.games.drawing_atlas:atlas",
         asked=True,
@@ -223,11 +209,10 @@ TABLES = (
         name="atlas",
         heading="Possible and measured growth of regret",
         caption="Cells of the atlas that were played: the growth of minimax regret, and the slope "
-        "of the log of each "
-        "learner's mean regret over seeds on log T, with its 95 % bootstrap interval, on the game "
-        "where it is largest. "
-        "It agrees if this is below the exponent plus 0.05, or, where the rate is T, above 0.9. "
-        "constant is the mean regret at the longest horizon over the horizon to the exponent.",
+        "of the log of each learner's mean regret over seeds on log T, with its 95 % bootstrap "
+        "interval, on the game where it is largest. It agrees if this is below the exponent plus "
+        "0.05, or, where the rate is T, above 0.9. constant is the mean regret at the longest "
+        "horizon over the horizon to the exponent.",
         frame="scant.games.atlas:cells_table",
         shows=_in_the_atlas,
     ),
@@ -235,9 +220,8 @@ TABLES = (
         name="theorems-games",
         heading="Theorems on games on fixed items",
         caption="Theorems on games on fixed items and on noisy sorting, held against exact "
-        "numbers. share is how much "
-        "of a bound is used, at most 1 where it holds; over several cases, that of the worst. No "
-        "run is needed.",
+        "numbers. share is how much of a bound is used, at most 1 where it holds; over several "
+        "cases, that of the worst. No run is needed.",
         frame="scant.games.theorems:games_table",
         reads="nothing",
     ),
@@ -341,13 +325,21 @@ class FixedItems(Family):
 
     def jobs(self, study: dict, datasets: Mapping, name: str) -> list[Job]:
         experiment = study["experiments"][name]
-        if experiment["figures"] == [TIMED]:
-            return []
-        spans = batches(experiment["seeds"], experiment["batch"])
+        shared = {
+            "study_seed": study["seed"],
+            "kind": self.kind,
+            "learners": learners_of(study, experiment),
+            "rounds": horizons(experiment),
+        }
         return [
-            Job(f"{name}/{game}/seed-{span(seeds)}", settings, seeds, {})
-            for game, settings in _settings(study, name).items()
-            for seeds in spans
+            Job(
+                f"{name}/{game}/seed-{span(seeds)}",
+                shared | {"game": untitled(study["games"][game])},
+                seeds,
+                {},
+            )
+            for game in experiment["games"]
+            for seeds in batches(experiment["seeds"], experiment["batch"])
         ]
 
     def drawn_anew(
@@ -371,39 +363,3 @@ def horizons(experiment: Mapping) -> list[int]:
     """The horizons of an experiment; each is a game of its own."""
     rounds = experiment["rounds"]
     return rounds if isinstance(rounds, list) else [rounds]
-
-
-def times_job(study: dict, name: str) -> tuple[list[dict], dict]:
-    """The arguments of `scant.games.run.time` that measure how long the rounds of an experiment
-    take.
-
-    Returns
-    -------
-    jobs : one for each game
-    details : what reports are told about the experiment
-    """
-    jobs = [
-        settings | {"experiment": name, "stream": game}
-        for game, settings in _settings(study, name).items()
-    ]
-    return jobs, FixedItems().details(study, name)
-
-
-def _settings(study: dict, name: str) -> dict[str, dict]:
-    """The settings of an experiment's jobs by game: all that can change their results, except the
-    seeds.
-    """
-    experiment = study["experiments"][name]
-    return {
-        game: {
-            "study_seed": study["seed"],
-            "kind": experiment["kind"],
-            "game": untitled(study["games"][game]),
-            "learners": [
-                [learner, untitled(study["learners"][learner], "stands_for")]
-                for learner in experiment["learners"]
-            ],
-            "rounds": horizons(experiment),
-        }
-        for game in experiment["games"]
-    }

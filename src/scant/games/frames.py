@@ -271,14 +271,3 @@ def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             f"{POINTS} horizons or more"
         )
     return frame.loc[frame.groupby([*CELL, "learner"], sort=False)["slope"].idxmax()]
-
-
-def times(rows: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The time of a round by learner and number of items; the games of an experiment make one
-    panel.
-    """
-    labels = [
-        names((row.experiment, row.stream, row.learner), details) for row in rows.itertuples()
-    ]
-    frame = pd.concat([rows, pd.DataFrame(labels)], axis=1)
-    return frame.assign(stream="all", panel=frame["reading"], n=3)

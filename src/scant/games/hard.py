@@ -34,7 +34,6 @@ EXPONENTS = {"T^(1/2)": 1 / 2, "T^(2/3)": 1 / 3, "T": 0}
 class Pair:
     """Two rankings that are hard to tell apart.
 
-    rankings : numbers of the two, i and j
     middle : float64 (outcomes), the distribution p
     direction : float64 (outcomes), d; p + d and p - d are distributions, too
     gap : by how much i is better than j under p + d, and in an observable cell j better than i
@@ -42,15 +41,12 @@ class Pair:
     cost : in an observable cell, by how much all rankings but i, j and their duplicates lose at
         least against the better of the two under p + w d, for any |w| <= 1; else, what every
         ranking loses at least, on average over p + d and p - d
-    blind : numbers of the top sets that show the same under p + d and p - d by construction
     """
 
-    rankings: tuple[int, int]
     middle: np.ndarray
     direction: np.ndarray
     gap: float
     cost: float
-    blind: tuple[int, ...]
 
 
 @lru_cache(maxsize=256)
@@ -84,7 +80,7 @@ def _neighbours(cell: Cell) -> Iterator[Pair]:
     """For each neighbour j of ranking 0, the p and d with the largest lesser of gap and cost."""
     measure, m, top_grade = cell.game
     for j in np.flatnonzero(observability.neighbours(measure, m, top_grade)[0]).tolist():
-        near = observability.neighbourhood(measure, m, 0, j, top_grade)
+        near = observability.neighbourhood(measure, m, j, top_grade)
         tops = [] if cell.rate.locally_observable else np.unique(cell.top_of[near])
         first, second, others = cell.losses[0], cell.losses[j], np.delete(cell.losses, near, axis=0)
         # Losses are linear in w between the ends and the middle, so that the cost is least at 1, 0
@@ -100,8 +96,7 @@ def _neighbours(cell: Cell) -> Iterator[Pair]:
         ties = np.hstack([second - first, 0 * first])
         middle, direction = _solve(cell, rows, ties[None], tops)
         values = rows @ np.hstack([middle, direction])
-        cost = float(values[1:].min(initial=np.inf))
-        yield Pair((0, j), middle, direction, float(values[0]), cost, tuple(map(int, tops)))
+        yield Pair(middle, direction, float(values[0]), float(values[1:].min(initial=np.inf)))
 
 
 def _indistinguishable(cell: Cell) -> Iterator[Pair]:
@@ -111,7 +106,7 @@ def _indistinguishable(cell: Cell) -> Iterator[Pair]:
     If they are not the best there, the cost is larger for another j. Rankings with equal losses
     count once.
     """
-    tops, losses = tuple(range(len(cell.tops))), cell.losses
+    tops, losses = range(len(cell.tops)), cell.losses
     for j in np.unique(np.round(losses, DIGITS), axis=0, return_index=True)[1].tolist():
         first, second = losses[0], losses[j]
         # rows @ (p, d): what each ranking loses, less what 0 loses under p + d and j under p - d,
@@ -121,9 +116,7 @@ def _indistinguishable(cell: Cell) -> Iterator[Pair]:
         )
         middle, direction = _solve(cell, rows, np.zeros((0, 2 * len(first))), tops)
         cost = float((rows @ np.hstack([middle, direction])).min())
-        yield Pair(
-            (0, j), middle, direction, float((second - first) @ (middle + direction)), cost, tops
-        )
+        yield Pair(middle, direction, float((second - first) @ (middle + direction)), cost)
 
 
 def _solve(cell: Cell, rows: np.ndarray, zero: np.ndarray, tops) -> tuple[np.ndarray, np.ndarray]:

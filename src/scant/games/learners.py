@@ -129,15 +129,12 @@ class RTopKF(Blocks):
         super().__init__(facts, random, k, rest)
         if blocks is None:
             blocks = game_bounds.theory_blocks(facts.items, k, facts.rounds)
-        if isinstance(blocks, bool) or not isinstance(blocks, int | np.integer) or blocks < 1:
-            raise SettingError(f"blocks is {blocks!r}; K must be a whole number from 1")
         self.length = facts.rounds // blocks
         if self.length < self.cells:
             raise SettingError(
                 f"K = {blocks} blocks of T = {facts.rounds} rounds have {self.length} rounds each, "
-                "too few to show "
-                f"m = {facts.items} items k = {k} at a time, which takes {self.cells}. "
-                f"With these T, m and k the largest K is {facts.rounds // self.cells}"
+                f"too few to show m = {facts.items} items k = {k} at a time, which takes "
+                f"{self.cells}. With these T, m and k the largest K is {facts.rounds // self.cells}"
             )
         self.blocks = blocks
         settings = {"kind": black_box} if isinstance(black_box, str) else dict(black_box)

@@ -3,9 +3,8 @@ few items.
 """
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,8 +19,7 @@ ACCURACY = 0.02  # to which the program is solved, relative
 TOLERANCE = 0.1  # how far weights, or the value reached, may move before it is solved anew
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """A cell as the convex program has it (`scant.kernels.optimisation`). Rankings with equal
     losses are one class.
 
@@ -46,13 +44,6 @@ class Problem:
     base: np.ndarray
     null: np.ndarray
     span: np.ndarray
-
-    @property
-    def program(self):
-        """What the compiled solver takes of it."""
-        from scant.kernels.optimisation import Program
-
-        return Program(*(getattr(self, name) for name in Program._fields))
 
     @property
     def variables(self) -> int:
@@ -138,9 +129,8 @@ class ExplorationByOptimisation(Player):
         if self.problem.variables > VARIABLES:
             raise SettingError(
                 f"learner {self.kind!r}: {self.cell} is a convex program of "
-                f"{self.problem.variables} variables; it "
-                f"solves those of up to {VARIABLES}. Use fewer items, or semi-bandit for "
-                "precision@n"
+                f"{self.problem.variables} variables; it solves those of up to {VARIABLES}. Use "
+                "fewer items, or semi-bandit for precision@n"
             )
         classes, actions = len(self.problem.losses), len(self.problem.shown)
         self.scale = self.cell.largest_difference**2 or 1.0
@@ -170,7 +160,7 @@ class ExplorationByOptimisation(Player):
         """
         from scant.kernels import optimisation
 
-        program, warm = self.problem.program, self.round > 0
+        program, warm = self.problem, self.round > 0
         value = optimisation.optimise(
             q, self.eta, ACCURACY, 0.01 * self.scale, program, self.variables, warm
         )
@@ -186,7 +176,7 @@ class ExplorationByOptimisation(Player):
         # The functions of the compiled loop: the solver would amplify the rounding of others.
         from scant.kernels.optimisation import carry, value_of, weigh
 
-        program, q = self.problem.program, np.empty(len(self.estimates))
+        program, q = self.problem, np.empty(len(self.estimates))
         values = np.empty(program.losses.shape[1])
         weigh(self.estimates, self.eta, q)
         moved = value = math.inf
@@ -233,8 +223,7 @@ class ExplorationByOptimisation(Player):
     def loop(self):
         return "optimisation:play_optimised", {
             "cell": self.cell,
-            "numbers": self.problem.shown,
-            "program": self.problem.program,
+            "program": self.problem,
             "accuracy": ACCURACY,
             "tolerance": TOLERANCE,
             "scale": float(self.scale),

@@ -38,9 +38,8 @@ class Phases(Player):
         if facts.loss.normalised:
             raise SettingError(
                 f"learner {self.kind!r}: it estimates the mean value of each item, which decides "
-                "the best ranking for "
-                "linear losses (sum-loss, pairwise-loss, dcg, precision@n), not for "
-                f"{facts.loss.name}"
+                "the best ranking for linear losses (sum-loss, pairwise-loss, dcg, precision@n), "
+                f"not for {facts.loss.name}"
             )
         self.k, self.cells = check_k(k, facts.items), game_bounds.cells(facts.items, k)
         self.phase, self.to_explore, self.to_exploit = 0, 0, 0

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scant.declare.own import OwnError, check_scores
-from scant.errors import ScantError, SettingError
+from scant.declare.runs import kept_rounds
+from scant.errors import ScantError
 from scant.games import losses
 from scant.games.learners import LEARNERS, Facts, make
 from scant.measures import rank
@@ -226,16 +227,9 @@ def play(
 
     Raises
     ------
-    SettingError : the learner cannot play this game with its settings, or `kept` is no list of
-        rounds
+    SettingError : the learner cannot play this game with its settings
     """
-    if kept is None:
-        from scant.declare.runs import kept_rounds
-
-        kept = kept_rounds(game.rounds)
-    kept = np.asarray(kept, np.int64)
-    if not len(kept) or kept[0] < 1 or kept[-1] > game.rounds or np.any(np.diff(kept) <= 0):
-        raise SettingError(f"kept rounds must ascend within 1..{game.rounds}; got {kept.tolist()}")
+    kept = kept_rounds(game.rounds) if kept is None else kept
     player = build(game, learner, random)
     loop = player.loop() if compiled and hasattr(player, "loop") else None
     of_user = ":" in (learner if isinstance(learner, str) else learner["kind"])

@@ -114,14 +114,10 @@ class Player(declarations.Learner):
         return None
 
 
-def check_k(k, items: int) -> int:
-    """`k`, how many items are seen; a SettingError unless it is a whole number from 1 to
-    `items`.
-    """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= items:
-        raise SettingError(
-            f"k is {k!r}; with {items} items it must be a whole number from 1 to {items}"
-        )
+def check_k(k: int, items: int) -> int:
+    """`k`, how many items are seen; a SettingError if there are fewer."""
+    if k > items:
+        raise SettingError(f"k is {k}; with {items} items it must be from 1 to {items}")
     return k
 
 

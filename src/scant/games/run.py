@@ -1,14 +1,9 @@
-"""Runs of games on fixed items: one game with all its learners, seeds and horizons; and the time of
-a round.
-"""
+"""Runs of games on fixed items: one game with all its learners, seeds and horizons."""
 
-from time import perf_counter
-
-import numpy as np
 import pyarrow as pa
 
 from scant.declare.own import naming
-from scant.declare.runs import kept_rounds, origin, table_of, table_of_rows
+from scant.declare.runs import kept_rounds, origin, table_of
 from scant.files import write_parquet
 from scant.games import losses, streams
 from scant.games.learners import LEARNERS, Facts, make
@@ -30,13 +25,6 @@ SCHEMA = pa.schema(
         "worst": pa.float64(),  # the same for the worst play
         "explored": pa.int64(),  # how many rounds so far were spent on exploring
         "bound": pa.float64(),  # on the expected regret against `best`; NaN where none is known
-    }
-)
-TIMES = pa.schema(
-    {
-        **dict.fromkeys(("experiment", "stream", "learner", "kind"), pa.string()),
-        "items": pa.int64(),
-        "microseconds": pa.float64(),  # of a round
     }
 )
 PROBED = 100  # rounds that are drawn to check a game and to see its values
@@ -143,43 +131,3 @@ def check(game: dict, learner: dict, rounds: int) -> None:
         }
         facts = Facts(probed.items, rounds, probed.loss, *values, **stand_ins)
         make(kind, facts, generator(0, "probe"), **settings)
-
-
-def time(jobs: list[dict], target, details: dict, shortest: float = 0.2) -> None:
-    """Measure how many microseconds a round takes, and write a row for each game and learner.
-
-    The time is the shortest of three plays, less the shortest of three plays of a single round,
-    divided by the difference in rounds. A first play, which is not counted, compiles the loop.
-    Drawing the stream does not count.
-
-    jobs : as for `run_job`; games are played with their longest horizon and seed 0
-    details : what reports need to know about the experiment; the file's metadata
-    shortest : how long a play should last, in seconds; it ends at the horizon if that is earlier
-    """
-    rows = []
-    for job in jobs:
-        horizon = max(job["rounds"])
-        game = drawn(job, 0, horizon)
-        for learner, settings in job["learners"]:
-            rounds = 2
-            _seconds(game, settings, rounds)
-            while rounds < horizon and _seconds(game, settings, rounds) < shortest / 4:
-                rounds = min(4 * rounds, horizon)
-            start_up = min(_seconds(game, settings, 1) for _ in range(3))
-            seconds = (min(_seconds(game, settings, rounds) for _ in range(3)) - start_up) / (
-                rounds - 1
-            )
-            row = {"experiment": job["experiment"], "stream": job["stream"], "learner": learner}
-            rows.append(
-                row | {"kind": settings["kind"], "items": game.items, "microseconds": 1e6 * seconds}
-            )
-    write_parquet(table_of_rows(TIMES, rows), target, details)
-
-
-def _seconds(game: Game, settings: dict, rounds: int) -> float:
-    """How many seconds a learner takes to play the first `rounds` of a game."""
-    kept = np.array([rounds])
-    game.best(kept)  # computed once and cached, so that only the play is timed
-    start = perf_counter()
-    play(game, played(settings), generator(0, "noise"), kept)
-    return perf_counter() - start

@@ -14,8 +14,7 @@ from inspect import signature
 import numpy as np
 
 from scant.data import table_b1
-from scant.declare.declarations import check_limits
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError
 from scant.games import cells
 from scant.games import hard as hard_pairs
 
@@ -227,21 +226,10 @@ def draw(
 
     Raises
     ------
-    SettingError : an unknown stream or setting, or a value out of range
+    SettingError : more items are to be relevant, or chosen, than there are
     """
-    if name not in STREAMS:
-        raise unknown("stream", name, STREAMS)
-    arguments = signature(STREAMS[name]).parameters
-    names = [argument for argument in arguments if argument in RULES]
-    for key in settings:
-        if key not in names:
-            raise unknown(f"setting of stream {name!r}", key, names)
-    if rounds < 1:
-        raise SettingError(f"stream {name!r}: rounds is {rounds}; a game has 1 or more")
-    check_limits(settings, RULES, f"stream {name!r}")
-    return STREAMS[name](
-        random, rounds, **({"loss": loss} if "loss" in arguments else {}), **settings
-    )
+    of_game = {"loss": loss} if name == "hard" else {}
+    return STREAMS[name](random, rounds, **of_game, **settings)
 
 
 def choices(name: str, settings: Mapping) -> int:

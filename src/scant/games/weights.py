@@ -25,9 +25,8 @@ class Table(Player):
         if m > largest:
             raise SettingError(
                 f"learner {self.kind!r}: it keeps a number for each of the m! rankings, so it "
-                f"plays up to {largest} "
-                f"items; this game has {m}. Use a stream of fewer items, or ftpl, fpl-gumbel or "
-                "online-rank"
+                f"plays up to {largest} items; this game has {m}. Use a stream of fewer items, or "
+                "ftpl, fpl-gumbel or online-rank"
             )
         self.rankings = np.array(list(permutations(range(m))), np.int64)
         self.logs = np.zeros(len(self.rankings))

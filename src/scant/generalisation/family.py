@@ -14,7 +14,7 @@ from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError, unknown
 from scant.generalisation.learners import LEARNERS
 from scant.generalisation.questions import GENERALISATION
-from scant.study.plan import STREAM, batches, span, untitled
+from scant.study.plan import STREAM, batches, learners_of, span, untitled
 
 LARGEST_SAMPLE = 6e8  # bytes of the features of a sample
 SIMULATED = 20  # features of a simulated population, if an experiment does not say
@@ -24,7 +24,6 @@ RULES = {
     "grades": ("The highest grade.", {"minimum": 1, "maximum": 30}),
     "noise": ("The standard deviation of a document's own noise.", {"minimum": 0}),
     "variation": ("The standard deviation of the score that is a query's own.", {"minimum": 0}),
-    "relevant": ("The share of relevant documents.", {"exclusiveMinimum": 0, "maximum": 1}),
     "entries": ("Features are uniform on [-1, 1], or signs.", {"enum": ["uniform", "signs"]}),
     "informative": ("How many features grades depend on; all if absent.", {"minimum": 1}),
     "decay": ("Feature j is multiplied by j^(-decay / 2).", {"minimum": 0}),
@@ -278,10 +277,9 @@ TABLES = (
     Shown(
         "generalisation",
         caption="Risks of what is learnt from the largest sample: fresh queries tell the risk, and "
-        "how far it is above "
-        "that of the best weights known. certificate is how far the mean loss on the sample may be "
-        "above the least in "
-        "the ball; not_certified counts seeds where that is more than asked for.",
+        "how far it is above that of the best weights known. certificate is how far the mean loss "
+        "on the sample may be above the least in the ball; not_certified counts seeds where that "
+        "is more than asked for.",
         frame=f"{FRAMES}:risks_table",
         heading="Risks of what is learnt from a sample",
     ),
@@ -299,9 +297,8 @@ THEORY = (
         "constants",
         heading="Lipschitz and smoothness constants",
         caption="Lipschitz and smoothness constants of surrogates with m documents: as the thesis "
-        "prints them, the "
-        "least that hold, and what a search found. slope is that of log least on log m, from m = "
-        "10 to 100.",
+        "prints them, the least that hold, and what a search found. slope is that of log least on "
+        "log m, from m = 10 to 100.",
         frame="scant.generalisation.theory_tables:constants_table",
         reads="nothing",
     ),
@@ -354,10 +351,7 @@ class Generalisation(Family):
                 "study_seed": study["seed"],
                 "kind": self.kind,
                 "population": untitled(study["populations"][population]),
-                "learners": [
-                    [learner, untitled(study["learners"][learner], "stands_for")]
-                    for learner in experiment["learners"]
-                ],
+                "learners": learners_of(study, experiment),
                 **self.played(experiment),
             }
             stream = study["populations"][population].get("stream")
@@ -384,11 +378,6 @@ class Generalisation(Family):
                 _check_sizes(study, datasets, experiment, study["populations"][name])
             except SettingError as error:
                 raise SettingError(f"{name}: {error}") from None
-
-    def drawn_anew(
-        self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str
-    ) -> bool:
-        return True
 
     def identity(self, run: dict) -> dict[str, Any]:
         return {key: run[key] for key in ("experiment", "stream", "largest_grade", "sigma")}

@@ -48,9 +48,9 @@ class Linear(Population):
     """Grades are a noisy linear score, cut at thresholds; features are independent and symmetric.
 
     The score of a document is the ranker's, standardised, plus `variation` times the score of a
-    Gaussian ranker drawn for each query, standardised, plus `noise` times a standard Gaussian. A
-    share `relevant` of the documents is relevant; half of these have grade 1, half of the others
-    grade 2, and so on, and the last grade has the rest.
+    Gaussian ranker drawn for each query, standardised, plus `noise` times a standard Gaussian.
+    Half of the documents have grade 0, half of the others grade 1, and so on, and the last grade
+    has the rest.
 
     Parameters
     ----------
@@ -59,7 +59,6 @@ class Linear(Population):
     grades : the largest grade
     entries : the distribution of features: uniform on [-1, 1], or signs (-1 or 1)
     informative : how many features, the first ones, the ranker looks at; None for all
-    decay : feature j is multiplied by j^(-decay / 2)
     distinct : how many different documents a query has; its list is drawn from them with
         replacement. None for m documents, which are all in the list
     """
@@ -71,23 +70,18 @@ class Linear(Population):
         grades: int = 4,
         noise: float = 1.0,
         variation: float = 0.0,
-        relevant: float = 0.5,
         entries: str = "uniform",
         informative: int | None = None,
-        decay: float = 0.0,
         distinct: int | None = None,
     ):
         self.d, self.largest_grade, self.entries, self.distinct = d, grades, entries, distinct
         self.noise, self.variation = noise, variation
         self.informative = d if informative is None else informative
-        self.scales = _scales(d, decay)
-        self.norm, self.largest = float(np.linalg.norm(self.scales)), 1.0
+        self.norm, self.largest = math.sqrt(d), 1.0
         self.ranker = random.standard_normal(self.informative)
-        self.ranker /= (
-            np.linalg.norm(self.ranker * self.scales[: self.informative]) * DEVIATIONS[entries]
-        )
-        self.spread = 1 / (np.linalg.norm(self.scales[: self.informative]) * DEVIATIONS[entries])
-        shares = relevant * 0.5 ** np.arange(grades)  # P(grade > r), r = 0..grades-1
+        self.ranker /= np.linalg.norm(self.ranker) * DEVIATIONS[entries]
+        self.spread = 1 / (math.sqrt(self.informative) * DEVIATIONS[entries])
+        shares = 0.5 ** np.arange(1, grades + 1)  # P(grade > r), r = 0..grades-1
         sample = math.sqrt(1 + noise**2 + variation**2) * random.standard_normal(SCORES)
         self.thresholds = np.quantile(sample, 1 - shares)
 
@@ -105,8 +99,6 @@ class Linear(Population):
         k, features = self.informative, np.empty((n, m, self.d), np.float32)
         features[..., :k] = _entries(labels, self.entries, (n, m, k))
         features[..., k:] = _entries(others, self.entries, (n, m, self.d - k))
-        if self.scales[-1] != 1:
-            features *= self.scales.astype(np.float32)
         informative = features[..., :k]
         scores = informative @ self.ranker
         if self.variation:
@@ -129,7 +121,8 @@ class Separable(Population):
     random : draws the ranker
     moves : the probability with which a grade moves, up or down alike
     length : the Euclidean norm of the ranker
-    d, grades, entries, decay : see `Linear`
+    d, grades : see `Linear`
+    decay : feature j is multiplied by j^(-decay / 2)
     """
 
     def __init__(
@@ -139,11 +132,10 @@ class Separable(Population):
         grades: int = 4,
         moves: float = 0.0,
         length: float = 1.0,
-        entries: str = "uniform",
         decay: float = 0.0,
     ):
-        self.d, self.largest_grade, self.entries, self.moves = d, grades, entries, moves
-        self.informative, self.scales = d, _scales(d, decay)
+        self.d, self.largest_grade, self.moves = d, grades, moves
+        self.informative, self.scales = d, np.arange(1, d + 1) ** (-decay / 2)
         self.best_for = ("squared",) if moves else ("squared", "kl", "ranksvm", "listnet")
         direction = self.scales * np.where(random.random(d) < 0.5, -1.0, 1.0)
         self.best = length * direction / np.linalg.norm(direction)
@@ -155,7 +147,7 @@ class Separable(Population):
     def draw(self, random, n, m):
         grades = random.integers(1, self.largest_grade, (n, m))
         moved = random.random((n, m))
-        features = _entries(random, self.entries, (n, m, self.d)) * self.scales.astype(np.float32)
+        features = _entries(random, "uniform", (n, m, self.d)) * self.scales.astype(np.float32)
         missing = grades - features @ self.best
         # now the score is the grade
         features += (missing[..., None] * self.along).astype(np.float32)
@@ -176,7 +168,7 @@ class Lists(Population):
     SettingError : no query has so many documents, or the stream has fewer features than d
     """
 
-    def __init__(self, stream: streams.Stream, d: int, lists: str = "resampled", longest: int = 0):
+    def __init__(self, stream: streams.Stream, d: int, lists: str, longest: int):
         sizes = np.diff(stream.offsets)
         self.stream, self.lists = stream, lists
         self.queries = np.flatnonzero(sizes >= (longest if lists == "cut" else 1))
@@ -229,10 +221,6 @@ def make(
             stream, stream.features.shape[1] if d is None else d, settings["lists"], longest
         )
     return GENERATORS[settings["generator"]](random, d, **settings["settings"])
-
-
-def _scales(d: int, decay: float) -> np.ndarray:
-    return np.arange(1, d + 1) ** (-decay / 2)
 
 
 def _entries(random: np.random.Generator, kind: str, shape: tuple) -> np.ndarray:

@@ -68,13 +68,6 @@ def _constants() -> Iterator[Check]:
                 "<=",
             ),
             (
-                "listnet, l2 at most",
-                "thesis, 4.3.1",
-                "largest l2 norm of the gradient",
-                largest["l2"],
-                "<=",
-            ),
-            (
                 "listnet, l2 constant",
                 "thesis, 4.3.1",
                 "largest l2 norm of the gradient",

@@ -1,8 +1,8 @@
 """Exploration by optimisation: the convex program of a round, and the loop over rounds.
 
-A problem has C classes of rankings with equal losses, A actions (a class and a top set that one of
-its rankings shows), S top sets with F feedbacks each, hence S F signals, and d outcomes. The
-variables, in one vector, are
+A problem (`scant.games.optimisation.Problem`, here `program`) has C classes of rankings with equal
+losses, A actions (a class and a top set that one of its rankings shows), S top sets with F
+feedbacks each, hence S F signals, and d outcomes. The variables, in one vector, are
 
     z (C x r0), u (r), p (A), t
 
@@ -30,24 +30,6 @@ from scant.kernels import compiled
 LEAST = 1e-30
 STEPS = 60  # of Newton's method with one barrier; it takes some five
 NEARLY = 0.05  # the squared Newton decrement at which a step is the last
-
-
-class Program(NamedTuple):
-    """A problem, as above.
-
-    losses : float64 (classes x outcomes)
-    actions_class, actions_top : int64 (actions), each one's class and top set
-    signal : int64 (top sets x outcomes), the number of the signal
-    base : float64 (signals x classes); null, span : float64 (signals x .)
-    """
-
-    losses: np.ndarray
-    actions_class: np.ndarray
-    actions_top: np.ndarray
-    signal: np.ndarray
-    base: np.ndarray
-    null: np.ndarray
-    span: np.ndarray
 
 
 class Derivatives(NamedTuple):
@@ -176,7 +158,7 @@ def _differentiate(q, eta, program, v, G, P, f, derivatives):
         a matrix of the
     blocks, the sides and the corner
     """
-    losses, actions_class, actions_top, signal, _, null, span = program
+    _, losses, actions_class, actions_top, signal, _, null, span = program
     gradient, _, J, blocks, sides, corner = derivatives
     C, d = losses.shape
     free, rank, A, sets = null.shape[1], span.shape[1], actions_class.shape[0], signal.shape[0]
@@ -494,16 +476,13 @@ def carry(solved_p, solved_q, q, actions_class, actions_top, p, P):
 
 
 @compiled()
-def play_optimised(
-    cell, numbers, program, accuracy, tolerance, scale, certificate, solved, random, record
-):
+def play_optimised(cell, program, accuracy, tolerance, scale, certificate, solved, random, record):
     """Play `scant.games.optimisation.ExplorationByOptimisation` on a cell.
 
     Parameters
     ----------
     cell : a `scant.kernels.cells.Cell`
-    numbers : int64 (actions), the number of the ranking that an action shows
-    program : the cell's `Program`
+    program : the cell's `scant.games.optimisation.Problem`
     accuracy, tolerance, scale : see the class
     certificate : float64 (rounds), set to the bound on the expected regret at each round
     solved : int64 (1), set to how often the problem was solved
@@ -511,7 +490,7 @@ def play_optimised(
     """
     outcomes, all_losses, _, feedback = cell
     kept, total, _ = record
-    C, A = program.losses.shape[0], numbers.shape[0]
+    C, A = program.losses.shape[0], program.shown.shape[0]
     at_p = C * program.null.shape[1] + program.span.shape[1]
     features = program.base.shape[0] // program.signal.shape[0]
     v = np.zeros(at_p + A + 1)
@@ -551,7 +530,7 @@ def play_optimised(
         while a < A - 1 and u >= p[a]:
             u -= p[a]
             a += 1
-        value += all_losses[numbers[a], x]
+        value += all_losses[program.shown[a], x]
         if report < kept.shape[0] and kept[report] == t + 1:
             total[report] = value
             report += 1

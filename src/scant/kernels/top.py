@@ -9,8 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from scant.kernels import compiled
-from scant.kernels.iterates import LAST, MEAN, gather
-from scant.kernels.iterates import ROWS as ITERATES
 from scant.kernels.pieces import (
     EXP_CLIP,
     centre,
@@ -35,7 +33,7 @@ EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
 Learner = namedtuple(
     "Learner",
     "objective judge top gamma gamma_decay slot mismatch ordered floor control rate decay steps "
-    "iterate radius epsilon epsilon_decay ascend centre",
+    "radius epsilon epsilon_decay ascend centre",
 )
 
 
@@ -167,9 +165,8 @@ def estimate(learner, feedback, gamma, epsilon, tables, scratch, g):
             chance = gamma * k * (k - 1) / (m * (m - 1))
         if learner.ordered:
             chance /= 2
-        # `order` is by these scores
-        same = not learner.slot and not explored and learner.iterate == LAST
-        if objective == RANKSVM and same:
+        # what is shown is `order`
+        if objective == RANKSVM and not learner.slot and not explored:
             ranksvm(scores, order[:k], labels, counts[0], counts[1], g)
             for p in range(k):
                 g[order[p]] /= divisor(learner, p, k, True, gamma, chance)
@@ -270,7 +267,6 @@ def play(
     rate, decay : the step at round t is rate * t^-decay
     steps : `steps.SCHEDULE`, or another way to take steps (`decay` is 0, and `rate` 1 if it needs
         none)
-    iterate : which weights rank, see `iterates`; gradients are at the last ones
     radius : of the ball that the weights are kept in
     epsilon, epsilon_decay : SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay
     ascend : step along the gradient in place of against it (SmoothDCG's sign as the papers print
@@ -321,17 +317,12 @@ def play(
         ideals.reshape(ideals.size),
     )
     past, chances = Past(np.zeros(KEPT), np.zeros((ROWS, d)), np.empty(d)), 0.0
-    kept, s_mean, o_mean = (
-        np.zeros((ITERATES, d)),
-        np.empty(largest, np.float32),
-        np.empty(largest, np.uint32),
-    )
 
     for t in range(queries.shape[0]):
         q = queries[t]
         start, stop = offsets[q], offsets[q + 1]
         m = stop - start
-        x, label, s, o = features[start:stop], grades[start:stop], scores[:m], order[:m]
+        x, label, s, own = features[start:stop], grades[start:stop], scores[:m], order[:m]
         # The next query is fetched meanwhile: most of it in the scores, since the step is short
         # where few documents take part.
         after = queries[min(t + 1, queries.shape[0] - 1)]
@@ -340,25 +331,15 @@ def play(
         prefetch(flat_ideals, after * measures.shape[0])
         if not score(x, weights, s, flat[begin:middle]):
             return t
-        sort_scores(s, o, by_score)
-        s_own, own = s, o  # what it ranks by, if it does not explore
-        if learner.iterate != LAST:
-            gather(learner.iterate, t, weights, kept)
-            s_own, own = s_mean[:m], o_mean[:m]
-            if not score(x, kept[MEAN], s_own, flat[:0]):
-                return t
-            sort_scores(s_own, own, by_score)
-
+        sort_scores(s, own, by_score)
         if learner.centre:
             centre(s)
-            if learner.iterate != LAST:
-                centre(s_own)
 
         k = m if learner.top == 0 else min(learner.top, m)
         chance = learner.gamma * (t + 1.0) ** -learner.gamma_decay
         smoothing = learner.epsilon * (t + 1.0) ** -learner.epsilon_decay
         explored = learner.top > 0 and random.random() < chance
-        s_shown, shown = s_own, own
+        s_shown, shown = s, own
         if explored:
             shown = other[:m]
             if learner.slot:
@@ -411,11 +392,11 @@ def play(
         if learner.top > 0:
             feedback = Feedback(s, own, shown, explored, inside, k, label)
             clipped, idle = estimate(learner, feedback, chance, smoothing, tables, arrays, g[:m])
-        elif learner.judge != learner.objective or learner.iterate != LAST:
+        elif learner.judge != learner.objective:
             _, clipped = surrogate(
                 learner.objective,
                 s,
-                o,
+                own,
                 label,
                 ideal[q],
                 smoothing,

@@ -47,7 +47,7 @@ class Inputs:
             return (plan.study["seed"],) if drawn else ()
         files = plan.files(target)
         paths.check(files)
-        return (files,) if shown.reads in ("streams", "logs") else traces.read_rows(files)
+        return (traces.read_coverage(*files) if shown.reads == "coverage" else files,)
 
     def _traces(self, experiments: list[str]) -> tuple[pd.DataFrame, dict[str, dict]]:
         if experiments != self._read:

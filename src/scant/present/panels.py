@@ -76,18 +76,17 @@ def count(frame: pd.DataFrame) -> str:
     return f"n = {low:,}" + (f" to {high:,}" if high > low else "")
 
 
-def head(axis, panel: pd.DataFrame, suffix: str = "", of: str = "seeds", room: float = 0.0) -> None:
+def head(axis, panel: pd.DataFrame, suffix: str = "", room: float = 0.0) -> None:
     """Write the panel's title: its stream, and below it, smaller, the experiment's reading,
     `suffix` and n. Each in as many lines as its column of panels asks for.
 
-    of : what n counts
     room : inches to write in; by default the width of a column of panels with numbers beside each
     """
     number = count(panel).removeprefix("n = ")
-    of_number = of.removesuffix("s") if number == "1" else of
+    seeds = "seed" if number == "1" else "seeds"
     columns = axis.get_subplotspec().get_gridspec().ncols
     room = room or axis.figure.get_figwidth() / columns - 0.6
-    below = wrapped(f"{panel['reading'].iloc[0]}{suffix}, {number} {of_number}", room, SUBTITLE)
+    below = wrapped(f"{panel['reading'].iloc[0]}{suffix}, {number} {seeds}", room, SUBTITLE)
     title = wrapped(panel["panel"].iloc[0], room, axis.title.get_fontsize())
     axis.set_title(title, loc="left", pad=5 + 1.3 * SUBTITLE * (below.count("\n") + 1))
     axis.annotate(
@@ -111,7 +110,7 @@ def wrapped(text: str, width: float, size: float) -> str:
     lines = []
     for line in text.split("\n"):
         lines.append("")
-        for word in re.findall(r"\b[nT] = \S+|\d+ (?:%|seed|play)\S*|\S+", line):
+        for word in re.findall(r"\b[nT] = \S+|\d+ (?:%|seed)\S*|\S+", line):
             longer = f"{lines[-1]} {word}".strip()
             if text_width(longer, size) <= width or not lines[-1]:
                 lines[-1] = longer

@@ -65,17 +65,10 @@ def _identified(table: pa.Table) -> pa.Table:
     return family.completed(table).replace_schema_metadata(None)
 
 
-def read_rows(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
-    """The rows of files of measured times, or of the study of bounds, as one frame, and the
-    metadata of each.
-    """
-    frames, details = [], {}
-    for path in paths:
-        with _reading(path, "results"):
-            table = read_parquet(path)
-            details[Path(path).stem] = metadata_of(table.schema)
-            frames.append(_plain(table).to_pandas())
-    return pd.concat(frames, ignore_index=True), details
+def read_coverage(path) -> pd.DataFrame:
+    """The rows of the study of bounds."""
+    with _reading(path, "results"):
+        return _plain(read_parquet(path)).to_pandas()
 
 
 def _plain(table: pa.Table) -> pa.Table:

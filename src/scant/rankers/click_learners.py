@@ -48,9 +48,8 @@ USER = Setting(
     "user",
     clicks.RULE,
     about="The simulated user: a cascade (perfect, navigational, informational or almost-random); "
-    "one who looks by "
-    "position, without trust bias (position) or with it (trust); or probabilities of a click and "
-    "of leaving after it, by grade, and of looking, by place.",
+    "one who looks by position, without trust bias (position) or with it (trust); or probabilities "
+    "of a click and of leaving after it, by grade, and of looking, by place.",
     absent="perfect",
 )
 DELTA = Setting(
@@ -70,11 +69,9 @@ PROPENSITIES = Setting(
     "propensities",
     {"enum": ["known", "affine", "swapped", "none"]},
     about="What clicks are weighted by: the inverse of the probability that their place is looked "
-    "at, as it is "
-    "(known), corrected for trust, that is for clicks on documents that are not relevant, too "
-    "(affine; Vardasbi et al. "
-    "2020), or estimated by exchanging the first document with another in a tenth of the rounds "
-    "(swapped); or nothing (none).",
+    "at, as it is (known), corrected for trust, that is for clicks on documents that are not "
+    "relevant, too (affine; Vardasbi et al. 2020), or estimated by exchanging the first document "
+    "with another in a tenth of the rounds (swapped); or nothing (none).",
     absent="known",
 )
 SWAPS = 0.1  # the share of rounds in which documents are swapped to estimate propensities
@@ -303,9 +300,8 @@ class DBGD(FromClicks):
     kind = "dbgd"
     about = (
         "Dueling bandit gradient descent (Yue & Joachims 2009, Alg. 1): interleaves its ranking "
-        "with "
-        "that of weights `delta` away (team draft), and moves towards them if their documents get "
-        "more clicks."
+        "with that of weights `delta` away (team draft), and moves towards them if their documents "
+        "get more clicks."
     )
     settings = (USER, RATES, DELTA)
     looks: ClassVar = _looks("pink", "h", "<", "p")
@@ -337,9 +333,8 @@ class Clicked(FromClicks):
     kind = "clicked"
     about = (
         "Shows its own ranking, and descends on the logistic loss of PDGD's pairs without weights; "
-        "with `pairs: above` "
-        "on those of documents skipped above a click alone (Joachims 2002). Steps are rate / "
-        "sqrt(t)."
+        "with `pairs: above` on those of documents skipped above a click alone (Joachims 2002). "
+        "Steps are rate / sqrt(t)."
     )
     settings = (USER, RATES, PAIRS)
     looks: ClassVar = _looks("brown", "X", ">", "8")
@@ -442,9 +437,8 @@ class Ips(FromClicks):
         if propensities in ("known", "affine") and any(user.stop):
             raise SettingError(
                 f"propensities: {propensities} needs a user who looks by position, and never "
-                "leaves. Whether this one "
-                "comes to a place depends on the documents above it. Use propensities: swapped, or "
-                "another user"
+                "leaves. Whether this one comes to a place depends on the documents above it. Use "
+                "propensities: swapped, or another user"
             )
         if propensities != "none" and min(user.look) == 0:
             raise SettingError(

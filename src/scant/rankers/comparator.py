@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from scant.data import stream as streams
 from scant.declare.runs import kept_rounds, origin, table_of
-from scant.errors import SettingError, unknown
 from scant.files import write_parquet
 from scant.rankers.minimum import Total, minimise
 from scant.rankers.run import opened, queries_of
@@ -65,34 +64,11 @@ def best_fixed(
     best : float64 (n), the sum of the surrogate over the first t rounds, at the best weights
     gap : float64 (n), by how much the least possible sum may be smaller
     norm : float64 (n), of the best weights
-
-    Raises
-    ------
-    SettingError : the surrogate is unknown or not convex, or the radius is not a finite number
-        above 0
-    ValueError : the stream does not have a query, or a round is not from 1 to T
     """
-    if objective == NOT_CONVEX:
-        raise SettingError(
-            f"{objective} is not convex, so that no weights can be certified as the best"
-        )
-    if objective not in CONVEX:
-        raise unknown("surrogate", objective, CONVEX)
-    if not (np.isfinite(radius) and radius > 0):
-        raise SettingError(f"radius is {radius}: the ball of weights needs a finite radius above 0")
-    queries, rounds = np.asarray(queries), np.asarray(rounds)
-    # The compiled sums do not check bounds.
-    if len(queries) and not (queries.min() >= 0 and queries.max() < len(stream)):
-        raise ValueError(f"queries must be places in the stream, from 0 to {len(stream) - 1}")
-    if len(rounds) and not (rounds.min() >= 1 and rounds.max() <= len(queries)):
-        raise ValueError(f"rounds must be from 1 to {len(queries)}")
-    weights, rows, code = (
-        np.zeros(stream.features.shape[1]),
-        np.empty((3, len(rounds))),
-        OBJECTIVES.index(objective),
-    )
+    weights, rows = np.zeros(stream.features.shape[1]), np.empty((3, len(rounds)))
     for n, t in enumerate(rounds):
-        total = Total(stream, code, np.bincount(queries[:t], minlength=len(stream)))
+        counts = np.bincount(queries[:t], minlength=len(stream))
+        total = Total(stream, OBJECTIVES.index(objective), counts)
         weights, value, gap = minimise(total, weights, float(radius), ENOUGH[objective])
         rows[:, n] = value, gap, np.linalg.norm(weights)
     return rows[0], rows[1], rows[2]
@@ -122,14 +98,8 @@ def compare(job: dict, target, seeds: list[int], stream_paths) -> None:
 
     Raises
     ------
-    SettingError : as in `best_fixed`; there is no stream file, as against the adversary; or no
-        query is left to play
+    SettingError : no query is left to play
     """
-    if not len(stream_paths):
-        raise SettingError(
-            f"streams.{job['stream']}: its queries depend on the learner, so that no fixed weights "
-            "are best"
-        )
     tables = []
     for seed, stream in opened(seeds, stream_paths):
         queries = queries_of(job, seed, stream)

@@ -187,14 +187,12 @@ def _bars(axis, places, rows: pd.DataFrame, along: str, **look) -> None:
     axis.errorbar(*centres, **{f"{along}err": ends}, elinewidth=0.9, capsize=0, ls="", **look)
 
 
-def _legend_of_rankings(figure, handles: dict, intervals: str) -> None:
-    """Add the legend of a figure that shows both rankings; `intervals` says how it draws
-    intervals.
-    """
+def _legend_of_rankings(figure, handles: dict) -> None:
+    """Add the legend of a figure that shows both rankings."""
     point = {"color": "0.2", "marker": "o", "ls": "", "markersize": 4}
     handles["lists shown"] = Line2D([], [], **point)
     handles["own, no exploration"] = Line2D([], [], **point | OWN)
-    panels.legend(figure, handles, f"mean over seeds; {intervals}: {panels.INTERVAL}")
+    panels.legend(figure, handles, f"mean over seeds; bars and bands: {panels.INTERVAL}")
 
 
 def _horizon(panel: pd.DataFrame) -> str:
@@ -268,7 +266,7 @@ def against_k(frame: pd.DataFrame):
         panels.beside(axis, texts)
     for axis in axes[:, 0]:
         axis.set_ylabel(f"time-averaged {title_of(frame['measure'].iloc[0])}")
-    _legend_of_rankings(figure, handles, "bars and bands")
+    _legend_of_rankings(figure, handles)
     return figure
 
 
@@ -420,7 +418,7 @@ def dots(frame: pd.DataFrame):
         axis.grid(axis="y", visible=False)
         axis.set_xlabel(f"time-averaged {title_of(row.measure)}")
         panels.head(axis, panel, _horizon(panel), room=(width - 0.3 - longest) / columns - 0.1)
-    _legend_of_rankings(figure, {}, "bars and bands")
+    _legend_of_rankings(figure, {})
     return figure
 
 

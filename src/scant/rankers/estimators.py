@@ -8,12 +8,12 @@ estimated by the sum of the terms that are seen, each divided by the probability
 25). For k above the papers' 1 and 2 this is the estimator of Horvitz and Thompson.
 """
 
-from itertools import combinations, permutations
+from itertools import combinations
 
 import numpy as np
 
 from scant import surrogates
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError
 from scant.measures import as_grades, as_scores, gain, rank
 
 ALL = "all"
@@ -37,11 +37,7 @@ def check(surrogate: str, k: int) -> None:
     """Raise a SettingError if the gradient of `surrogate` cannot be estimated without bias from k
     grades.
     """
-    if surrogate not in NEEDS:
-        raise unknown("surrogate", surrogate, NEEDS)
     needed, reason = NEEDS[surrogate]
-    if k < 1:
-        raise SettingError(f"k is {k}: at least one grade has to be seen")
     if needed == ALL:
         raise SettingError(
             f"{surrogate} cannot be learnt from the top {k}: {reason}. Use kind: ogd, which sees "
@@ -139,13 +135,7 @@ def estimate(
     slot : see `inclusion`
     control : whether the estimate of the squared surrogate's gradient has its own scores as control
         variate: each grade is estimated by s + (R - s) 1[seen] / p in place of R 1[seen] / p
-
-    Raises
-    ------
-    SettingError : the surrogate needs more feedback
     """
-    if floor < 1:
-        check(surrogate, k)
     scores = as_scores(scores)
     m = len(scores)
     seen = np.asarray(shown)[: min(k, m)]
@@ -179,36 +169,3 @@ def estimate(
             _, slope = getattr(surrogates, surrogate)(scores[[i, j]], r[[a, b]])
             estimated[[i, j]] += slope / probability
     return estimated
-
-
-def moments(
-    surrogate: str, scores, grades, k: int, gamma: float, epsilon: float = 0.01,
-    mismatch: float = 1.0,
-    ordered: bool = False,
-) -> tuple[np.ndarray, float]:  # fmt: skip
-    """The exact expectation of `estimate`, float64 (m), and its variance `E ||g - E g||^2`.
-
-    The estimate depends only on which documents are on top (and on their order, if `ordered`). So
-    it is enough to enumerate these, not all m! rankings.
-    """
-    by_scores, m = rank(scores), len(scores)
-    tops = list(permutations(range(m), 2)) if ordered else list(combinations(range(m), min(k, m)))
-    chances = [gamma / len(tops)] * len(tops) + [1 - gamma]
-    estimates = np.array(
-        [
-            estimate(
-                surrogate,
-                scores,
-                grades,
-                top,
-                k,
-                gamma,
-                epsilon=epsilon,
-                mismatch=mismatch,
-                ordered=ordered,
-            )
-            for top in (*tops, by_scores[: min(k, m)])
-        ]
-    )
-    mean = chances @ estimates
-    return mean, float(chances @ ((estimates - mean) ** 2).sum(axis=1))

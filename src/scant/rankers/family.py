@@ -64,9 +64,8 @@ QUERIES = Setting(
     "queries",
     {"enum": [None, "all", "resampled"], "default": None},
     about="Reading: each seed plays every query (all), or as many queries drawn from these with "
-    "replacement "
-    "(resampled), so that intervals are about queries like these. Null for resampled on streams of "
-    "data sets, and for all on simulated ones.",
+    "replacement (resampled), so that intervals are about queries like these. Null for resampled "
+    "on streams of data sets, and for all on simulated ones.",
     plays=False,  # runs are told what it amounts to on their stream, see `Contextual._resampled`
     reading=True,
 )
@@ -153,31 +152,14 @@ def _with_learner(fits: Callable[[dict], bool]):
 
 NEEDS_NO_RATE = _with_learner(lambda learner: learner.get("steps") in steps.FREE)
 LEARNS_FROM_WHAT_IT_SAW = _with_learner(lambda learner: learner["kind"] == "seen")
-RANKS_BY_AN_AVERAGE = _with_learner(lambda learner: "iterate" in learner)
-
-
-def _iterates(suffix: str, of: str, seen: str) -> Shown:
-    """The figure that compares which weights learners rank by."""
-    return Shown(
-        f"figure-iterates{suffix}",
-        caption=f"Time-averaged NDCG@10 at the horizon of {of}, by which of its weights a learner "
-        "ranks: the last, the "
-        "average of all so far, or of a suffix (the last half to three quarters of the rounds). "
-        f"Bars are 95 % t intervals over seeds. {TUNED}",
-        frame="scant.rankers.frames_seen:iterates",
-        draw="scant.rankers.drawings:steps",
-        shows=RANKS_BY_AN_AVERAGE,
-        heading=f"Does averaging the weights help when {seen} is seen?",
-    )
 
 
 def _steps(suffix: str, of: str, seen: str) -> tuple[Shown, Shown]:
     """The figure and the table of steps that need no rate beside those at a rate."""
     caption = (
         f"Steps that need no rate, and steps at a rate, of {of}: time-averaged NDCG@10 at the "
-        "horizon. The best "
-        "rate in hindsight is the best of its grid on the reported seeds themselves, the tuned one "
-        "the best on others."
+        "horizon. The best rate in hindsight is the best of its grid on the reported seeds "
+        "themselves, the tuned one the best on others."
     )
     frames = "scant.rankers.frames_steps"
     figure = Shown(
@@ -490,7 +472,17 @@ class Perceptron(Contextual):
             heading="Final measures of perceptrons",
         ),
         *_steps("", "learners that see every grade", "every grade"),
-        _iterates("", "learners that see every grade", "every grade"),
+        Shown(
+            "figure-iterates",
+            caption="Time-averaged NDCG@10 at the horizon of learners that see every grade, by "
+            "which of its weights a learner ranks: the last, the average of all so far, or of a "
+            "suffix (the last half to three quarters of the rounds). Bars are 95 % t intervals "
+            f"over seeds. {TUNED}",
+            frame="scant.rankers.frames_seen:iterates",
+            draw="scant.rankers.drawings:steps",
+            shows=_with_learner(lambda learner: "iterate" in learner),
+            heading="Does averaging the weights help when every grade is seen?",
+        ),
         Shown(
             "theorems-perceptron",
             caption=(
@@ -599,13 +591,11 @@ class Top(Contextual):
         Shown(
             "figure-top-regret",
             caption="Cumulative regret against the best fixed weights, by round, both logarithmic. "
-            "Lines are means "
-            "over seeds, bands 95 % t intervals; beside each line the slope of the log of the mean "
-            "regret on log "
-            "round from a hundredth of the horizon on, with its 95 % bootstrap interval over "
-            "seeds. Thin lines have "
-            "the slopes 1/2, 2/3 and 1. Where the best weights' certified gap is above 5 % of the "
-            f"regret, the dotted line adds it: the regret is between the two. {TUNED}",
+            "Lines are means over seeds, bands 95 % t intervals; beside each line the slope of the "
+            "log of the mean regret on log round from a hundredth of the horizon on, with its 95 % "
+            "bootstrap interval over seeds. Thin lines have the slopes 1/2, 2/3 and 1. Where the "
+            "best weights' certified gap is above 5 % of the regret, the dotted line adds it: the "
+            f"regret is between the two. {TUNED}",
             frame="scant.rankers.frames_top:regret_curves",
             draw="scant.rankers.drawings:regrets",
             reads="regret",
@@ -615,9 +605,8 @@ class Top(Contextual):
         Shown(
             "figure-smoothdcg",
             caption="Time-averaged NDCG@10 at the horizon, of the lists shown (filled) and of the "
-            "learner's own "
-            "ranking without exploration (hollow), for each variant. Bars, and bands of ListNet "
-            f"and Random, are 95 % t intervals over seeds. {TUNED}",
+            "learner's own ranking without exploration (hollow), for each variant. Bars, and bands "
+            f"of ListNet and Random, are 95 % t intervals over seeds. {TUNED}",
             frame="scant.rankers.frames_top:ends",
             draw="scant.rankers.drawings:dots",
             asked=True,
@@ -626,18 +615,16 @@ class Top(Contextual):
         Shown(
             "top",
             caption="Feedback on the top documents: final time-averaged NDCG@10 of the lists shown "
-            "and of the "
-            "learner's own ranking, at the chosen rates, with 95 % t intervals over seeds, paired "
-            "differences to ListNet and Random, and the settings as played.",
+            "and of the learner's own ranking, at the chosen rates, with 95 % t intervals over "
+            "seeds, paired differences to ListNet and Random, and the settings as played.",
             frame="scant.rankers.frames_top:top_table",
             heading="Final NDCG@10, feedback at the top",
         ),
         Shown(
             "regret",
             caption="Feedback on the top documents: regret at the horizon against the best fixed "
-            "weights, with 95 % t "
-            "intervals over seeds, and the slope of the log of the mean regret on log round, with "
-            "95 % bootstrap intervals over seeds.",
+            "weights, with 95 % t intervals over seeds, and the slope of the log of the mean "
+            "regret on log round, with 95 % bootstrap intervals over seeds.",
             frame="scant.rankers.frames_top:regret_table",
             reads="regret",
             shows=_asks_for_regret,
@@ -647,15 +634,12 @@ class Top(Contextual):
         Shown(
             "figure-feedback",
             caption="What each bit of feedback costs: how far time-averaged NDCG@10 at the "
-            "horizon, exploration "
-            "included, is behind ListNet's, which sees every grade, by how many grades learners "
-            "see in each round. "
-            "They take steps on a loss of the documents seen as it is; or fit their grades by "
-            "least squares, with "
-            "optimism at place k if that is better; or take steps on unbiased estimates, of which "
-            "the papers' may have "
-            "its constant. Of several learners the best is chosen on seeds of its own, as rates "
-            "are. Bars are 95 % t intervals over seeds.",
+            "horizon, exploration included, is behind ListNet's, which sees every grade, by how "
+            "many grades learners see in each round. They take steps on a loss of the documents "
+            "seen as it is; or fit their grades by least squares, with optimism at place k if that "
+            "is better; or take steps on unbiased estimates, of which the papers' may have its "
+            "constant. Of several learners the best is chosen on seeds of its own, as rates are. "
+            "Bars are 95 % t intervals over seeds.",
             frame="scant.rankers.frames_seen:by_feedback",
             draw="scant.rankers.drawings:feedback",
             asked=True,
@@ -663,17 +647,13 @@ class Top(Contextual):
         ),
         _by_use("figure-seen-worlds", "Which learner ranks best where feedback may mislead?"),
         _by_use("figure-clicks", "Which way to learn from clicks ranks best?"),
-        _iterates("-top", "learners with feedback at the top", "only the top"),
         Shown(
             "seen",
             caption="Learners that descend on what they saw: final time-averaged NDCG@10 of the "
-            "lists shown, by loss, "
-            "by what is made of it (way) and by the number of grades seen, with 95 % t intervals "
-            "over seeds; of the "
-            "learner's own ranking (own), and of both over the last tenth of the rounds (late, "
-            "own_late); and paired "
-            "differences to ListNet, to the unbiased estimate from as many grades, and to every "
-            "grade seen.",
+            "lists shown, by loss, by what is made of it (way) and by the number of grades seen, "
+            "with 95 % t intervals over seeds; of the learner's own ranking (own), and of both "
+            "over the last tenth of the rounds (late, own_late); and paired differences to "
+            "ListNet, to the unbiased estimate from as many grades, and to every grade seen.",
             frame="scant.rankers.frames_seen:table",
             shows=LEARNS_FROM_WHAT_IT_SAW,
             heading="Final NDCG@10 by what is made of the grades seen",

@@ -66,10 +66,7 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         rows.append(
             dict(zip(GROUP, key, strict=True))
             | {"loss": run["objective"] or None, "way": run["way"] or None}
-            | {
-                "k": pd.NA if run["kind"] in WITHOUT_K else run["k"],
-                "iterate": run["iterate"] or None,
-            }
+            | {"k": pd.NA if run["kind"] in WITHOUT_K else run["k"]}
             | {"explored": (group["explored"] / group["round"]).mean()}
             | {"steps": run["steps"] or None, "rate": run["setting"], "edge": run["edge"] or None}
             | {"rounds": int(group["round"].max()), "mean": mean, "low": low, "high": high}
@@ -93,10 +90,7 @@ def _beside(group: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
     """A learner's final values minus the first other learner's, by seed; empty for this learner
     itself.
     """
-    others = others[
-        (others["iterate"] == group["iterate"].iloc[0])
-        & (others["steps"] == group["steps"].iloc[0])
-    ]
+    others = others[others["steps"] == group["steps"].iloc[0]]
     others = others[others["learner"] == others["learner"].iloc[0]] if len(others) else others
     if group["learner"].iloc[0] in set(others["learner"]):
         others = others.iloc[:0]
@@ -216,7 +210,6 @@ def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     SettingError : every run failed
     """
     words = {
-        "": "last weights",
         "last": "last weights",
         "average": "average of all",
         "suffix": "average of a suffix",
@@ -224,11 +217,8 @@ def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     rows = []
     for key, group, last in final_rows(traces[traces["kind"] != "ideal"], details):
         run = group.iloc[0]
-        others = last[(last["stream"] == run["stream"]) & (last["iterate"] == "last")]
-        for column in ("kind", "objective", "k", "way", "gamma"):
-            others = others[
-                (others[column] == run[column]) | (others[column].isna() & pd.isna(run[column]))
-            ]
+        same = (last["stream"] == run["stream"]) & (last["kind"] == run["kind"])
+        others = last[same & (last["iterate"] == "last")]
         base = details[key[0]]["titles"]["learners"]
         first = others["learner"].iloc[0] if len(others) else key[2]
         mean, low, high, n = t_interval(group[MEASURE])

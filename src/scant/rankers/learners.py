@@ -111,9 +111,8 @@ STEPS = Setting(
     "steps",
     {"enum": list(steps.CHOICES)},
     about="How steps are taken: by rates that follow a schedule (schedule), or as large as the "
-    "gradients so far tell: "
-    "without a rate (adagrad, dog, coin for betting, cocob), or with one (adagrad-features, "
-    "AdaGrad by feature).",
+    "gradients so far tell: without a rate (adagrad, dog, coin for betting, cocob), or with one "
+    "(adagrad-features, AdaGrad by feature).",
     absent=SCHEDULE,
     ours=True,
 )

@@ -33,9 +33,8 @@ EXPLORED = Setting(
     "explore",
     {"enum": list(EXPLORE)},
     "How place k explores: not at all (greedy), or with the document from there on that has the "
-    "largest score plus "
-    "alpha standard errors (ucb), or the largest score by weights drawn around the fitted ones "
-    "(thompson).",
+    "largest score plus alpha standard errors (ucb), or the largest score by weights drawn around "
+    "the fitted ones (thompson).",
     absent="greedy",
 )
 LAMBDAS = _numbers(

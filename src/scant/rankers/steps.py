@@ -130,16 +130,14 @@ class CoinBetting(_Betting):
     A coin is a gradient over the largest norm so far, and counts by its length. A gradient that is
     longer than all before it is cut to their largest length before the bettor sees it (Cutkosky
     2019).
-
-    largest : a bound on the norms of gradients, if one is known; with 0 it is learnt
     """
 
     kind = "coin"
     about = "coin betting"
 
-    def __init__(self, features, radius=1.0, rate=None, largest: float = 0.0):
+    def __init__(self, features, radius=1.0, rate=None):
         super().__init__(features, radius, rate)
-        self.largest, self.lengths, self.reward = largest, 0.0, 0.0
+        self.largest, self.lengths, self.reward = 0.0, 0.0, 0.0
 
     def _bet(self, gradient):
         length = np.linalg.norm(gradient)

@@ -66,16 +66,14 @@ STREAM = {
         },
         "features": {
             "description": "Reading: query-minmax scales each feature to [0, 1] within its query, "
-            "query-centred takes its mean over the query from it, as-is does nothing. "
-            "By default as-is for sets published normalised and for simulations, query-minmax for "
-            "all others.",
+            "query-centred takes its mean over the query from it, as-is does nothing. By default "
+            "as-is for sets published normalised and for simulations, query-minmax for all others.",
             "enum": ["query-minmax", "query-centred", "as-is"],
         },
         "documents": {
             "description": "Reading: the order of a query's documents, by which ties are broken. "
-            "shuffled by a seed of "
-            "the stream, as-is, or reversed (ties go to the later document of the file, as in the "
-            "released code).",
+            "shuffled by a seed of the stream, as-is, or reversed (ties go to the later document "
+            "of the file, as in the released code).",
             "enum": ["shuffled", "as-is", "reversed"],
             "default": "shuffled",
         },

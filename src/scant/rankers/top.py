@@ -12,11 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from scant.declare.declarations import Look, Setting, settings_of
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError
 from scant.measures import rank
 from scant.rankers import click_learners, estimators, held_out, steps
-from scant.rankers.iterates import CHOICES as ITERATES
-from scant.rankers.iterates import ITERATE, Iterates
 from scant.rankers.learners import RATES, STEPS, Contextual, Ideal, Random
 from scant.rankers.policy_gradient import PolicyGradient
 from scant.rankers.ridge import Ridge
@@ -65,7 +63,6 @@ class Settings:
         round that explores shows a uniformly random ranking, or, with a slot, its own but for place
         k, where any document from k on may be
     steps : how steps are taken: "schedule", or one of `scant.rankers.steps.STEPS`
-    iterate : the weights that it ranks by, one of `scant.rankers.iterates.CHOICES`
     decay : the step at round t is rate * t^-decay
     scale : a factor on the rate: T^-power if the schedule is fixed at the horizon T, else 1
     mismatch : a factor, in the estimate, on the probability of documents that only exploration puts
@@ -91,7 +88,6 @@ class Settings:
     gamma_decay: float = 0.0
     exploration: str = SCHEDULE
     steps: str = SCHEDULE
-    iterate: str = "last"
     decay: float = 0.5
     scale: float = 1.0
     mismatch: float = 1.0
@@ -165,8 +161,7 @@ def _estimates_are_judged(settings: Settings) -> bool:
         or settings.control
         or settings.slot
     )
-    proved = settings.kind != "seen" and settings.iterate == "last" and not (settings.k and altered)
-    proved = proved and not settings.centre
+    proved = settings.kind != "seen" and not (settings.k and altered) and not settings.centre
     return settings.objective in convex and settings.judge == settings.objective and proved
 
 
@@ -230,9 +225,8 @@ def _explored(limits: Mapping) -> dict:
 
 HOW_EXPLORED = (
     "How it explores: with random rankings, as the experiment's schedule says (schedule), as one "
-    "of the papers does "
-    "(thesis, aistats16), or with a probability, or one of several, which is chosen as rates are; "
-    "or at place k alone, where any document from k on may be (slot)."
+    "of the papers does (thesis, aistats16), or with a probability, or one of several, which is "
+    "chosen as rates are; or at place k alone, where any document from k on may be (slot)."
 )
 EXPLORATION = Setting(
     "exploration", _explored({"exclusiveMinimum": 0}), HOW_EXPLORED, absent=SCHEDULE, ours=True
@@ -351,7 +345,6 @@ class Top(Contextual):
         )
         self.k, self.watches = settings.k or None, settings.steps != SCHEDULE
         self.steps = steps.made(settings.steps, len(self.weights), settings.radius, self.rate)
-        self.iterates = Iterates(settings.iterate)
 
     @classmethod
     def rates(cls, entry, readings):
@@ -380,9 +373,7 @@ class Top(Contextual):
             is outside (0, 1/2]
         """
         objective, rounds = entry.get("surrogate", cls.objective), facts["rounds"]
-        if objective not in cls.objectives:
-            raise unknown("surrogate", objective, cls.objectives)
-        names = ("epsilon", "epsilon_decay", "sign", "steps", "iterate", "centre", "intercept")
+        names = ("epsilon", "epsilon_decay", "sign", "steps", "centre", "intercept")
         options = {key: entry[key] for key in names if key in entry}
         if readings["source"] == "released-code":
             options |= RELEASED_CODE.get(objective, {})
@@ -437,11 +428,9 @@ class Top(Contextual):
         """
         self.round += 1
         features = self.inputs(features)
-        self.last_scores = self.scores(features)
-        self.shown = self.scores(features, self.iterates.mean(self.weights))
-        self.own_ranking = ranking = rank(self.shown)
-        if self.setup.centre:
-            self.last_scores, self.shown = _centred(self.last_scores), _centred(self.shown)
+        scores = self.scores(features)
+        self.own_ranking = ranking = rank(scores)
+        self.last_scores = self.shown = _centred(scores) if self.setup.centre else scores
         self.chance = self.setup.gamma * self.round**-self.setup.gamma_decay
         self.explored = self.setup.k > 0 and self.random.random() < self.chance
         if self.explored and self.setup.slot:
@@ -533,7 +522,6 @@ class Top(Contextual):
             rate=1.0 if self.rate is None else float(self.rate) * setup.scale,
             decay=setup.decay,
             steps=steps.CHOICES.index(setup.steps),
-            iterate=ITERATES.index(setup.iterate),
             radius=float(setup.radius),
             epsilon=float(setup.epsilon),
             epsilon_decay=float(setup.epsilon_decay),
@@ -636,7 +624,6 @@ class RTop(Top):
         SURROGATE,
         RATES,
         STEPS,
-        ITERATE,
         K,
         GAMMA,
         EXPLORATION,
@@ -686,7 +673,6 @@ class Seen(Top):
         SEEN_LOSS,
         RATES,
         STEPS,
-        ITERATE,
         SEEN_K,
         GAMMA,
         EXPLORED,
@@ -759,7 +745,7 @@ class GradientDescent(Top):
 
     kind = "ogd"
     about = "Online gradient descent on the same surrogates with every grade seen."
-    settings = (SURROGATE, RATES, STEPS, ITERATE, CENTRE, SIGN, EPSILON, EPSILON_DECAY)
+    settings = (SURROGATE, RATES, STEPS, CENTRE, SIGN, EPSILON, EPSILON_DECAY)
     draws = False
     looks: ClassVar = DASHED
 
@@ -773,7 +759,7 @@ class ListNetDescent(Top):
     about = (
         "Online gradient descent on ListNet's cross entropy, with every grade seen (thesis 3.3)."
     )
-    settings = (RATES, STEPS, ITERATE)
+    settings = (RATES, STEPS)
     draws = False
     looks: ClassVar = DASHED
     objective = "listnet"

@@ -112,8 +112,8 @@ def _terms(surrogate: str, scores: np.ndarray, grades: np.ndarray, epsilon: floa
 def _moments(
     scores, constants, terms, units, k: int, gamma: float, mismatch: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What `scant.rankers.estimators.moments` returns, for several lists: means (lists, m) and
-    variances (lists).
+    """The exact expectations of estimates, float64 (lists, m), and their variances `E ||g - E
+    g||^2`, float64 (lists): over which documents are on top, since nothing else matters.
     """
     lists, m = scores.shape
     own_top = np.zeros((lists, m), bool)

@@ -66,14 +66,6 @@ class Digests:
         settings = self.plan.compared[wildcards.run].settings
         return digest([settings, code.digest("scant.rankers.comparator")])
 
-    def times(self, wildcards) -> str:
-        """Of the settings and code of an experiment of which the time is measured."""
-        experiment = self.study["experiments"][wildcards.experiment]
-        entries = [self.study["games"][id] for id in experiment["games"]]
-        entries += [self.study["learners"][id] for id in experiment["learners"]]
-        own_code = self.settled.code[wildcards.experiment][""]
-        return digest([experiment, entries, self.study["seed"], own_code])
-
     def shown(self, targets: Mapping[str, Target]) -> str:
         """Of what figures or tables are made of: titles, options, code; and how learners of figures
         are drawn.

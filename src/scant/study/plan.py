@@ -28,7 +28,6 @@ BANDIT = "results/{study}/bandit/{stream}/{seeds}/seed-{seed}/{part}.parquet"
 CLICKS = "results/{study}/clicks/{stream}/{seeds}/seed-{seed}.parquet"
 RUN = "results/{study}/runs/{run}.parquet"
 COMPARATOR = "results/{study}/comparators/{run}.parquet"
-TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
 PAPERS = ("config", "claims")  # the folder of claims about the papers
 DRAWS = "results/{study}/{kind}/{stream}"  # the folder of all draws of a stream or log
@@ -154,11 +153,6 @@ class Plan:
         return {job.path: job for jobs in self.comparators.values() for job in jobs}
 
     @property
-    def played(self) -> list[str]:
-        """The experiments that have run files, not only measured times."""
-        return [name for name, jobs in self.jobs.items() if jobs]
-
-    @property
     def stated(self) -> list[str]:
         """The experiments that the study file lists.
 
@@ -212,20 +206,15 @@ class Plan:
 
     def _experiments(self, family: Family, shown: Shown) -> list[str]:
         """The experiments that a figure or table shows."""
-        names = [name for name in self.stated if self.families[name] is family]
-        if shown.reads in ("traces", "regret"):
-            names = [name for name in names if self.jobs[name]]
-        return [name for name in names if shown.includes(self.study, name)]
+        stated = (name for name in self.stated if self.families[name] is family)
+        return [name for name in stated if shown.includes(self.study, name)]
 
     def files(self, target: Target) -> list[str]:
         """The files that a figure or table reads."""
         family, shown, experiments = target
-        study = self.study["study"]
         if shown.reads in ("traces", "regret"):
             runs = [file for name in experiments for file in self.run_files(name)]
             return runs + (self.comparator_files(experiments) if shown.reads == "regret" else [])
-        if shown.reads == "times":
-            return [TIMES.format(study=study, experiment=name) for name in experiments]
         return self.placed(family.read(self, shown)) if shown.reads != "nothing" else []
 
     def comparator_files(self, experiments) -> list[str]:
@@ -324,6 +313,11 @@ def untitled(settings: dict, *others: str) -> dict:
     them.
     """
     return {key: value for key, value in settings.items() if key not in ("title", *others)}
+
+
+def learners_of(study: Mapping, experiment: Mapping) -> list[list]:
+    """The id and settings of each learner of an experiment, for jobs that all of them play in."""
+    return [[id, untitled(study["learners"][id], "stands_for")] for id in experiment["learners"]]
 
 
 def span(seeds: list[int]) -> str:

@@ -213,37 +213,6 @@ def adagrad_regret(squares, ball: float):
     return 2 * math.sqrt(2) * ball * squares**0.5
 
 
-def coin_regret(norm: float, lengths: float, largest: float) -> float:
-    """The regret of coin betting against weights u, with initial wealth 1: `L (1 + max over x of x
-    ||u|| - F(x))`.
-
-    Orabona and Pal 2016, for Krichevsky and Trofimov's potential after S coins, `F(x) = 2^S
-    Gamma((S + 1 + x) / 2) Gamma((S + 1 - x) / 2) / (pi Gamma(S + 1))`. Coins here are gradients
-    over L, at most 1 long, and S is the sum of their lengths. This is as good as S coins of length
-    1: along a coin that becomes longer, log F is convex and the wealth linear, and both agree where
-    its length is 0 and 1.
-
-    norm : ||u||; lengths : the sum of the gradients' norms; largest : L, a bound on them that is
-        known beforehand
-    """
-    coins = lengths / largest
-
-    def shortfall(x: float) -> float:
-        half = (coins + 1) / 2
-        log_wealth = coins * math.log(2) - math.log(math.pi) - math.lgamma(coins + 1)
-        log_wealth += math.lgamma(half + x / 2) + math.lgamma(half - x / 2)
-        return x * norm - (math.exp(log_wealth) if log_wealth < 700 else math.inf)
-
-    low, high = 0.0, coins  # F is convex, so that the shortfall has one maximum
-    for _ in range(200):
-        first, second = low + (high - low) / 3, high - (high - low) / 3
-        if shortfall(first) < shortfall(second):
-            low = first
-        else:
-            high = second
-    return largest * (1 + shortfall(low))
-
-
 def impossible_floor() -> float:
     """What every learner from the top one loses a round to the distributions of Table B.1 (Theorem
     32), about 0.0024.

@@ -27,7 +27,7 @@ def dudley(covering: Callable, n: float, largest: float) -> float:
     return float(np.min(4 * scales + 10 * above))
 
 
-def dudley_l2(n, problem: Problem):
+def dudley_l2(n: float, problem: Problem) -> float:
     """The empirical Rademacher complexity of the losses of F2, by (4.6) and Proposition 3 without a
     shortcut, exactly.
 
@@ -35,15 +35,9 @@ def dudley_l2(n, problem: Problem):
     is then B or G W R_X, whichever is less (`largest_loss` and `scale` of the problem). Corollary
     37 has x in place of `ceil(x)`; where B is above G W R_X, this makes the corollary less than its
     own derivation gives.
-    """
-    return _each(lambda size: _dudley_l2(size, problem), n)
 
-
-def _dudley_l2(n: float, problem: Problem) -> float:
-    """`dudley_l2` at one n. With s = G W R_X the integrand is constant for scales from s / sqrt(k)
-    to s / sqrt(k - 1).
-
-    The best alpha is s / sqrt(K), the least at which the integrand is at most 4.
+    With s = G W R_X the integrand is constant for scales from s / sqrt(k) to s / sqrt(k - 1). The
+    best alpha is s / sqrt(K), the least at which the integrand is at most 4.
     """
     scale, factor = problem.scale, np.log2(2 * problem.m * n + 1) / n
     largest = min(scale, problem.largest_loss)
@@ -61,8 +55,3 @@ def _dudley_l2(n: float, problem: Problem) -> float:
 def dudley_gap_l2(n, problem: Problem):
     """Theorem 38 with `dudley_l2` in the place of Corollary 37."""
     return 2 * dudley_l2(n, problem) + deviation(n, problem)
-
-
-def _each(bound: Callable[[float], float], n):
-    """A function of one n at each of an array."""
-    return np.vectorize(bound, otypes=[float])(n)[()]

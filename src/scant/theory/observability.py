@@ -42,7 +42,7 @@ How results are computed, and why they are exact:
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import permutations, product
 from math import lcm
 
@@ -50,7 +50,6 @@ import numpy as np
 
 from scant import measures
 from scant.data import table_b1
-from scant.measures import as_ranking, positions
 
 MAX_ITEMS = 5  # 120 rankings
 MAX_TOP_GRADE = 4
@@ -65,30 +64,12 @@ LOSSES = {
     "ndcg": lambda ranking, grades, cut: -measures.ndcg(ranking, grades, cut),
     "precision": lambda ranking, grades, cut: -measures.precision_at(ranking, grades, cut),
 }
-CUT = {"dcg", "ndcg", "precision"}
-GRADED = {"sum-loss", "dcg", "ndcg"}
 # The others are, up to a term in R alone, sum_i f(position of i) g_i(R) with f monotone (thesis
 # 3.2.2). So are PairwiseLoss and AUC: for binary R they are SumLoss - |R|(|R|+1)/2, over |R|(m-|R|)
 # for AUC.
 NOT_LINEAR = {"ap", "err"}
-NAMES = "sum-loss, pairwise-loss, auc, dcg, dcg@c, ndcg, ndcg@c, precision@c, ap, err (c is 1 to m)"
 
 DIGITS = 40  # of the enclosures of irrational numbers
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """A matrix with names of rows and columns.
-
-    rows : rankings, as the positions of items 1..m: "312" shows item 2, then 3, then 1 (thesis
-        3.2.4)
-    columns : relevance vectors: in "100" only item 1 is relevant
-    entries : array of shape (rows, columns), with a third axis if entries are vectors
-    """
-
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    entries: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -128,7 +109,7 @@ class Indistinguishable:
 
 @dataclass(frozen=True)
 class _Game:
-    """A checked measure, number of items and top grade: a game without its feedback."""
+    """A measure, number of items and top grade: a game without its feedback."""
 
     base: str
     cut: int | None
@@ -146,104 +127,52 @@ class _Game:
 
 
 def rankings(m: int) -> np.ndarray:
-    """All rankings of m items, best first, in the order of Table 3.1: int64 of shape (m!, m).
-
-    Raises
-    ------
-    ValueError : m is not an integer from 1 to `MAX_ITEMS`
-    """
-    _check(m, "m", MAX_ITEMS)
+    """All rankings of m items, best first, in the order of Table 3.1: int64 of shape (m!, m)."""
     # Rows are sorted by positions; argsort turns positions into rankings.
     return np.argsort(list(permutations(range(m))), axis=1)
 
 
 def relevances(m: int, top_grade: int = 1) -> np.ndarray:
-    """All relevance vectors of m items, lexicographic: int64 of shape ((top_grade + 1)^m, m).
-
-    Raises
-    ------
-    ValueError : m is not 1 to `MAX_ITEMS`, or top_grade not 1 to `MAX_TOP_GRADE`
-    """
-    _check(m, "m", MAX_ITEMS)
-    _check(top_grade, "top_grade", MAX_TOP_GRADE)
+    """All relevance vectors of m items, lexicographic: int64 of shape ((top_grade + 1)^m, m)."""
     return np.array(list(product(range(top_grade + 1), repeat=m)))
 
 
-def loss_matrix(measure: str, m: int, top_grade: int = 1) -> Matrix:
-    """The loss of each ranking for each relevance vector (thesis 3.2.4); for a gain, minus the
-    gain.
+def loss_matrix(measure: str, m: int, top_grade: int = 1) -> np.ndarray:
+    """The loss of each ranking for each relevance vector (thesis 3.2.4), float64 of shape (m!,
+    (top_grade + 1)^m); for a gain, minus the gain.
 
-    Parameters
-    ----------
     measure : a name of the module's list
     m : number of items, 1 to `MAX_ITEMS`
     top_grade : the largest grade, 1 to `MAX_TOP_GRADE`; 1 is binary relevance
+    """
+    return _losses(_game(measure, m, top_grade))
+
+
+def signal_matrix(ranking: np.ndarray, k: int) -> np.ndarray:
+    """The signal matrix of a ranking: which binary relevance vectors give which feedback (thesis
+    3.2.4, Definition 2).
+
+    ranking : (m), best first; k : how many items are seen
 
     Returns
     -------
-    losses : Matrix of float64, shape (m!, (top_grade + 1)^m)
-
-    Raises
-    ------
-    ValueError : a measure that is not in the list, or not defined for these grades; m or top_grade
-        out of range
+    signals : 0 or 1, int64 of shape (2^k, 2^m): a row for each feedback, in lexicographic order;
+        each column holds a single 1
     """
-    losses = _losses(_game(measure, m, top_grade))
-    return Matrix(_ranking_names(m), _relevance_names(m, top_grade), losses.copy())
+    seen = relevances(len(ranking))[:, ranking[:k]]
+    return np.all(relevances(k)[:, None] == seen, axis=2).astype(np.int64)
 
 
-def feedback_matrix(m: int, k: int, top_grade: int = 1) -> Matrix:
-    """The feedback of each ranking for each relevance vector: the relevances of its top k items, in
-    order.
+def table_3_1() -> np.ndarray:
+    """Table 3.1 of the thesis, the loss matrix of SumLoss for m = 3: int64 of shape (6, 8)."""
+    return loss_matrix("sum-loss", 3).astype(np.int64)
 
-    Matrix of int64, shape (m!, (top_grade + 1)^m, k) (thesis 3.2.4, where k = 1). k is 1 to m;
-    otherwise parameters and errors are as for `loss_matrix`.
+
+def table_3_2() -> np.ndarray:
+    """Table 3.2 of the thesis, the relevance of the top item, which feedback shows where m = 3 and
+    k = 1: int64 of shape (6, 8).
     """
-    vectors = relevances(m, top_grade)
-    _check(k, "k", m)
-    seen = vectors[:, rankings(m)[:, :k]].swapaxes(0, 1)
-    return Matrix(_ranking_names(m), _relevance_names(m, top_grade), seen)
-
-
-def signal_matrix(ranking, k: int, top_grade: int = 1) -> np.ndarray:
-    """The signal matrix of a ranking: which relevance vectors give which feedback (thesis 3.2.4,
-    Definition 2).
-
-    Parameters
-    ----------
-    ranking : a permutation of 0..m-1, best first, m at most `MAX_ITEMS`
-    k : how many items are seen, 1 to m
-
-    Returns
-    -------
-    signals : 0 or 1, int64 of shape ((top_grade + 1)^k, (top_grade + 1)^m): a row for each
-        feedback, in lexicographic order; each column holds a single 1
-
-    Raises
-    ------
-    ValueError : not a ranking; m, k or top_grade out of range
-    """
-    ranking = as_ranking(ranking)
-    vectors = relevances(len(ranking), top_grade)
-    _check(k, "k", len(ranking))
-    seen = vectors[:, ranking[:k]]
-    return np.all(relevances(k, top_grade)[:, None] == seen, axis=2).astype(np.int64)
-
-
-def table_3_1() -> Matrix:
-    """Table 3.1 of the thesis, the loss matrix of SumLoss for m = 3: Matrix of int64, shape (6,
-    8).
-    """
-    losses = loss_matrix("sum-loss", 3)
-    return Matrix(losses.rows, losses.columns, losses.entries.astype(np.int64))
-
-
-def table_3_2() -> Matrix:
-    """Table 3.2 of the thesis, the feedback matrix for m = 3, k = 1: Matrix of int64, shape (6,
-    8).
-    """
-    feedback = feedback_matrix(3, 1)
-    return Matrix(feedback.rows, feedback.columns, feedback.entries[:, :, 0])
+    return relevances(3).T[rankings(3)[:, 0]]
 
 
 def table_b_1() -> Indistinguishable:
@@ -262,26 +191,6 @@ def table_b_1() -> Indistinguishable:
     return Indistinguishable(vectors, probabilities, probabilities @ vectors, gains)
 
 
-def optimal_rankings(
-    measure: str, m: int, probabilities, top_grade: int = 1, tolerance: float = 1e-12
-) -> np.ndarray:
-    """Which rankings have the least expected loss (thesis, Definition 1): bool of shape (m!,).
-
-    probabilities : of the relevance vectors, in the order of `relevances`
-    tolerance : how far above the least expected loss still counts as least
-
-    Raises
-    ------
-    ValueError : as `loss_matrix`, or not a distribution over the relevance vectors
-    """
-    losses = _losses(_game(measure, m, top_grade))
-    p = np.asarray(probabilities, dtype=float)
-    if p.shape != losses.shape[1:] or not (np.all(p >= 0) and abs(p.sum() - 1) < 1e-9):
-        raise ValueError(f"probabilities must be {losses.shape[1]} numbers >= 0 that sum to 1")
-    expected = losses @ p
-    return expected <= expected.min() + tolerance
-
-
 def neighbours(measure: str, m: int, top_grade: int = 1) -> np.ndarray:
     """Which rankings are neighbours, their cells sharing a facet (thesis, Definition 4): bool (m!,
     m!), symmetric.
@@ -293,7 +202,6 @@ def neighbours(measure: str, m: int, top_grade: int = 1) -> np.ndarray:
 
     Raises
     ------
-    ValueError : as `loss_matrix`
     ArithmeticError : the linear programs leave a pair undecided (never, for the measures here)
     """
     game = _game(measure, m, top_grade)
@@ -304,21 +212,13 @@ def neighbours(measure: str, m: int, top_grade: int = 1) -> np.ndarray:
     return np.array([[tuple(ranking) in of_first for ranking in row] for row in relabelled])
 
 
-def neighbourhood(measure: str, m: int, i: int, j: int, top_grade: int = 1) -> np.ndarray:
-    """The neighbourhood action set of neighbours i and j (thesis, Definition 4).
+def neighbourhood(measure: str, m: int, j: int, top_grade: int = 1) -> np.ndarray:
+    """The neighbourhood action set of ranking 0 and its neighbour j (thesis, Definition 4).
 
-    The rankings whose cells contain the common facet of the cells of i and j: these two and their
+    The rankings whose cells contain the common facet of the cells of 0 and j: these two and their
     duplicates. Their numbers ascend, int64.
-
-    Raises
-    ------
-    ValueError : as `loss_matrix`, or i and j are not neighbours
     """
-    game = _game(measure, m, top_grade)
-    pairs = neighbours(measure, m, top_grade)
-    if not (0 <= i < len(pairs) and 0 <= j < len(pairs) and pairs[i, j]):
-        raise ValueError(f"rankings {i} and {j} are not neighbours under {measure} with m = {m}")
-    return np.flatnonzero(_neighbourhood(game, i, j))
+    return np.flatnonzero(_neighbourhood(_game(measure, m, top_grade), j))
 
 
 def globally_observable(measure: str, m: int, k: int, top_grade: int = 1) -> bool:
@@ -331,12 +231,10 @@ def globally_observable(measure: str, m: int, k: int, top_grade: int = 1) -> boo
 
     Raises
     ------
-    ValueError : as `loss_matrix`, or k is not 1 to m
     ArithmeticError : a coefficient of a difference is too close to zero to decide (never, for the
         measures here)
     """
     game = _game(measure, m, top_grade)
-    _check(k, "k", m)
     # Any ranking is reached from any other by exchanges of adjacent items, and the differences add
     # up on the way; up to a relabelling, each exchange is one of ranking 0.
     exchanges = tuple((*range(q), q + 1, q, *range(q + 2, m)) for q in range(m - 1))
@@ -350,20 +248,19 @@ def locally_observable(measure: str, m: int, k: int, top_grade: int = 1) -> bool
     Parameters, errors : see `globally_observable`
     """
     game = _game(measure, m, top_grade)
-    _check(k, "k", m)
     of_first = _neighbours_of_first(game)
     all_rankings = rankings(m)
     differing = tuple(tuple(all_rankings[j].tolist()) for j in of_first)
     for j, terms in zip(of_first, _terms(game, differing), strict=True):
         tops = {
-            frozenset(ranking[:k].tolist()) for ranking in all_rankings[_neighbourhood(game, 0, j)]
+            frozenset(ranking[:k].tolist()) for ranking in all_rankings[_neighbourhood(game, j)]
         }
         if not all(any(items <= top for top in tops) for items in terms):
             return False
     return True
 
 
-@lru_cache(maxsize=None, typed=True)  # typed, since 3.0 items are refused
+@cache
 def regret_rate(measure: str, m: int, k: int, top_grade: int = 1) -> Rate:
     """The growth of the game's minimax regret, by the classification theorem (see the module and
     `Rate`).
@@ -381,28 +278,21 @@ def regret_rate(measure: str, m: int, k: int, top_grade: int = 1) -> Rate:
     return Rate(measure, m, k, top_grade, everywhere, nearby, rate)
 
 
-def atlas(max_m: int = MAX_ITEMS) -> list[Rate]:
-    """The minimax rate of every measure, for m = 2 to max_m items and the top k = 1 to m seen.
+def atlas() -> list[Rate]:
+    """The minimax rate of every measure, for m = 2 to `MAX_ITEMS` and the top k = 1 to m seen.
 
     All names of the module with cuts 1 to m-1, binary, and "dcg" and "ndcg" also with grades 0..2;
     sorted by m, measure and k. For m = 5 it takes seconds. The thesis has k = 1, and leaves k > 1
     and Precision@n open (3.2.3, 3.2.6, 3.5). For SumLoss, PairwiseLoss, DCG and Precision@n with
     any m, Zhang & Tewari (2023, arXiv 2309.02425) prove the rates that are found here.
-
-    Raises
-    ------
-    ValueError : max_m is not 1 to `MAX_ITEMS`
     """
-    return [regret_rate(*cell) for cell in cells(max_m)]
+    return [regret_rate(*cell) for cell in cells()]
 
 
-def cells(max_m: int = MAX_ITEMS) -> list[tuple[str, int, int, int]]:
-    """The measure, m, k and top grade of each entry of `atlas`, in its order and with its
-    errors.
-    """
-    _check(max_m, "max_m", MAX_ITEMS)
+def cells() -> list[tuple[str, int, int, int]]:
+    """The measure, m, k and top grade of each entry of `atlas`, in its order."""
     listed = []
-    for m in range(2, max_m + 1):
+    for m in range(2, MAX_ITEMS + 1):
         cut = [(f"{base}@{c}", 1) for base in ("precision", "dcg", "ndcg") for c in range(1, m)]
         whole = [
             (name, 1) for name in ("sum-loss", "pairwise-loss", "auc", "dcg", "ndcg", "ap", "err")
@@ -427,10 +317,10 @@ def _some_losses(game: _Game, shown) -> np.ndarray:
     return np.array([of_first[vectors[:, list(ranking)] @ digits] for ranking in shown])
 
 
-def _neighbourhood(game: _Game, i: int, j: int) -> np.ndarray:
-    """Which rankings are duplicates of i or j, including both: bool of shape (m!,)."""
+def _neighbourhood(game: _Game, j: int) -> np.ndarray:
+    """Which rankings are duplicates of 0 or j, including both: bool of shape (m!,)."""
     levels = _item_levels(game)
-    return np.all(levels == levels[i], axis=1) | np.all(levels == levels[j], axis=1)
+    return np.all(levels == levels[0], axis=1) | np.all(levels == levels[j], axis=1)
 
 
 @lru_cache(maxsize=64)
@@ -603,27 +493,6 @@ def _nonzero(coefficients: np.ndarray, enclosures: list[int]) -> np.ndarray:
 
 
 def _game(measure: str, m: int, top_grade: int) -> _Game:
-    """The game, if its arguments are valid; else a ValueError."""
-    _check(m, "m", MAX_ITEMS)
-    _check(top_grade, "top_grade", MAX_TOP_GRADE)
-    base, mark, cut = str(measure).partition("@")
-    exists = base in LOSSES and (base in CUT if mark else base != "precision")
-    if not exists or (mark and not (cut.isdecimal() and 1 <= int(cut) <= m)):
-        raise ValueError(f"unknown measure {measure!r} for m = {m}; known: {NAMES}")
-    if top_grade > 1 and base not in GRADED:
-        raise ValueError(f"{measure} is for binary relevance, top_grade 1; got {top_grade}")
-    return _Game(base, int(cut) if mark else None, m, top_grade)
-
-
-def _check(value, name: str, greatest: int) -> None:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not 1 <= value <= greatest:
-        raise ValueError(f"{name} must be an integer from 1 to {greatest}; got {value!r}")
-
-
-def _ranking_names(m: int) -> tuple[str, ...]:
-    return tuple("".join(map(str, positions(ranking))) for ranking in rankings(m))
-
-
-def _relevance_names(m: int, top_grade: int) -> tuple[str, ...]:
-    return tuple("".join(map(str, vector)) for vector in relevances(m, top_grade))
+    """The game of a measure by its name."""
+    base, _, cut = measure.partition("@")
+    return _Game(base, int(cut) if cut else None, m, top_grade)

@@ -131,7 +131,7 @@ def jobs(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
     that can be read in the same kinds of experiments. Its name joins these kinds, or is "theory" if
     there are none in the study.
     """
-    played, kinds = {plan.families[name].kind for name in plan.played}, {}
+    played, kinds = {family.kind for family in plan.families.values()}, {}
     for claim in claims.values():
         for part in parts(claim):
             for judged in (part, part | part.get("control", {})):
@@ -139,7 +139,7 @@ def jobs(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
     jobs = {}
     for name, claim in claims.items():
         of_family = kinds[claim["family"]]
-        experiments = [one for one in plan.played if plan.families[one].kind in of_family]
+        experiments = [name for name, family in plan.families.items() if family.kind in of_family]
         jobs.setdefault("-".join(sorted(of_family)) or "theory", (experiments, []))[1].append(name)
     return jobs
 
@@ -158,8 +158,8 @@ def played_on(plan: Plan, claim: dict) -> Iterator[tuple[str, str]]:
         return
     against = claim.get("against")
     wanted = [claim["learner"]] + ([against] if isinstance(against, dict) else [])
-    for name in plan.played:
-        experiment, section = plan.study["experiments"][name], plan.families[name].place.key
+    for name, family in plan.families.items():
+        experiment, section = plan.study["experiments"][name], family.place.key
         learners, places = experiment["learners"], experiment[section]
         played = all(
             any(chosen(plan.study, "learners", id, settings) for id in learners)
