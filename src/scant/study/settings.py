@@ -231,7 +231,7 @@ def check_own_files(study: dict, datasets: Mapping) -> None:
         for part, settings in entry["parts"].items():
             file = Path(settings["file"])
             elsewhere = {"archive", "folder"} & entry.keys() or {"url", "package"} & settings.keys()
-            if elsewhere or fetch.is_address(mirror):
+            if elsewhere:
                 continue
             try:
                 if fetch.on_disk(datasets[name], datasets[name].part(part), mirror):
