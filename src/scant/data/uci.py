@@ -48,7 +48,7 @@ def read_uci(
     """
     place = {"first": 0, "last": features}[label]
     labels, rows, lines, any_rows, delimiter = [], [], [], False, b""
-    for number, line in numbered_lines(path, "It is no such table"):
+    for number, line in numbered_lines(path):
         if not line.strip():
             continue
         if delimiter == b"":  # of the first line
