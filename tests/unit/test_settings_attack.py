@@ -64,17 +64,6 @@ def test_what_cannot_be_right(path, value, reason):
     assert reason in message and len(message) < 600
 
 
-LIKE = yaml.safe_load(
-    """{streams.A: {generator: linear, settings: {queries: 9, documents: 4}},
-    learners.L: {kind: random}, experiments.E: {streams: [a], learners: [l]}}"""
-)
-
-
-@pytest.mark.parametrize(("path", "value"), LIKE.items(), ids=LIKE)
-def test_ids_that_are_one_file_on_some_systems(path, value):
-    assert "differ in upper and lower case alone" in refused(changed(path, value))
-
-
 TWO_KEYS = (("true", "True"), ("1", "1.0"), ("~", "null"), ("2020-01-01", "x"), ("yes", "on"))
 NO_TEXT = "is no text. Put it in quotes"
 
@@ -145,11 +134,3 @@ def test_json_is_read_as_json_whatever_its_name(tmp_path):
     (tmp_path / "a.json").write_text('{"a": ' * 5000)
     with pytest.raises(SettingError, match="100 levels are no settings"):
         schema.read_yaml(tmp_path / "a.json")
-
-
-def test_words_on_the_command_line_keep_what_was_typed():
-    """Snakemake takes away quotes before it hands on the values, so none can be asked for."""
-    given = {"e": {"seeds": "012", "title": "no", "rates": ["0.5", "true", "{a: [1]}"]}}
-    config = copy.deepcopy(given)
-    studies.understand(config, given)
-    assert config == {"e": {"seeds": "012", "title": "no", "rates": [0.5, True, {"a": [1]}]}}
