@@ -303,8 +303,10 @@ def check_seal(path) -> None:
 
 
 def write_sealed(path, content: dict) -> None:
-    """Write a mapping as JSON, atomically, and seal the file. NumPy's numbers become Python's."""
-    text = json.dumps(content | {SEAL: BLANK}, default=lambda value: value.item())
+    """Write a mapping as JSON, atomically, and seal the file. NumPy's arrays and numbers become
+    lists and Python's.
+    """
+    text = json.dumps(content | {SEAL: BLANK}, default=lambda value: value.tolist())
     with atomic(path) as temporary:
         temporary.write_text(f"{text}\n", encoding="utf-8")
         seal(temporary)

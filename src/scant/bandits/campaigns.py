@@ -11,9 +11,8 @@ features that matter. At the default settings they differ from averages over an 
 by less than 1e-3, relative to their size.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import lru_cache, reduce
 from itertools import chain
 
@@ -22,7 +21,7 @@ import numpy as np
 from scant import files
 from scant.data.logs import Log
 from scant.declare.declarations import check_limits
-from scant.errors import DataError, SettingError, unknown
+from scant.errors import SettingError, unknown
 from scant.randomness import generator
 
 POINTS = 1 << 20  # users over whom offsets and intercepts are calibrated
@@ -221,80 +220,27 @@ def check(name: str, settings: Mapping) -> None:
 
 def save(campaign: Campaign, path) -> None:
     """Write a campaign as JSON, numbers in full precision, and seal the file."""
-
-    def plain(value):
-        return value.tolist() if isinstance(value, np.ndarray) else value
-
-    content = {field.name: plain(getattr(campaign, field.name)) for field in fields(campaign)}
-    content |= {"settings": asdict(campaign.settings)}
-    content |= {
-        "pieces": {
-            field.name: plain(getattr(campaign.pieces, field.name)) for field in fields(Pieces)
-        }
-    }
-    with files.atomic(path) as temporary:
-        temporary.write_text(json.dumps(content | {files.SEAL: files.BLANK}, indent=1) + "\n")
-        files.seal(temporary)
+    files.write_sealed(path, asdict(campaign))
 
 
 def load(path) -> Campaign:
     """Read the campaign that `save` wrote."""
-    try:
-        files.check_seal(path)
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file)
-        content.pop(files.SEAL, None)
-        check(content["name"], content["settings"])
-        arrays = {
-            name: np.array(value) for name, value in content.items() if isinstance(value, list)
+    with files.foreign(path, "campaign of this project", files.anew(path)):
+        content = files.read_sealed(path)
+        parts = {
+            "settings": Settings(**content.pop("settings")),
+            "pieces": Pieces(**_arrays(content.pop("pieces"))),
         }
-        pieces = Pieces(
-            **{
-                key: np.array(value) if key != "shape" else value
-                for key, value in content["pieces"].items()
-            }
-        )
-        built = {"settings": Settings(**content["settings"]), "pieces": pieces}
-        campaign = Campaign(**(content | arrays | built))
-        _check_arrays(campaign)
-        return campaign
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        SettingError,
-    ) as error:
-        raise DataError(
-            path, f"not a campaign of this project ({error})", advice=files.anew(path)
-        ) from None
+        return Campaign(**_arrays(content), **parts)
 
 
-def _check_arrays(campaign: Campaign) -> None:
-    """Raise a ValueError for arrays that do not fit the campaign's table and settings."""
-    settings, pieces, offers = campaign.settings, campaign.pieces, len(_table(campaign.name)[0])
-    count = len(pieces.first)
-    for name, array, shape in (
-        *(
-            (name, getattr(campaign, name), (offers,))
-            for name in ("shares", "click_rates", "intercepts", "offsets")
-        ),
-        # NaN for the normal features
-        ("thresholds", np.nan_to_num(campaign.thresholds), (settings.dimensions,)),
-        ("view", campaign.view, (settings.dimensions, offers)),
-        ("weights", campaign.weights, (count, offers)),
-        ("centre", pieces.centre, (count, 2)),
-        *((name, getattr(pieces, name), (count,)) for name in ("first", "second")),
-    ):
-        if array.shape != shape or array.dtype.kind not in "if" or not np.isfinite(array).all():
-            raise ValueError(f"{name} of shape {array.shape}")
-    used = np.append(pieces.first, pieces.second)
-    if not count or used.dtype.kind != "i" or used.min() < 0 or used.max() >= settings.dimensions:
-        raise ValueError("pieces of no feature")
-    if pieces.shape != settings.shape or type(campaign.rows) is not int or campaign.rows < 1:
-        raise ValueError("another shape, or no rows")
+def _arrays(content: Mapping) -> dict:
+    """A mapping with arrays in place of lists, and without the seal of its file."""
+    return {
+        name: np.array(value) if isinstance(value, list) else value
+        for name, value in content.items()
+        if name != files.SEAL
+    }
 
 
 def true_ctrs(
