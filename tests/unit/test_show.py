@@ -1,7 +1,6 @@
 """What `scant show` prints of a finished study, and what its page says besides the results."""
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -245,10 +244,6 @@ def test_the_facts_of_the_default_study(tmp_path):
     assert facts["timings"] == []
     citation = facts["citation"]
     assert citation.startswith("@software{scant,") and citation.count("{") == citation.count("}")
-    keys = re.findall(r"^@\w+\{(.*),$", citation, re.MULTILINE)
-    assert len(keys) == len(set(keys)) == 8, "the project and the seven documents"
-    of_own = facts_of(config | {"claims": None}, tmp_path)["citation"]
-    assert citation.startswith(of_own) and of_own.count("@") == 1, "no paper that is not judged"
     assert all("--configfile" not in command for command in facts["commands"].values())
     assert str(tmp_path) in facts["commands"]["Claims and tables in the terminal"]
     other = facts_of(config, tmp_path, "config/studies/real.yaml")["commands"]

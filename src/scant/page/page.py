@@ -16,7 +16,6 @@ from statistics import median_low
 from urllib.parse import quote
 
 from scant.declare import families
-from scant.errors import SettingError
 from scant.files import number, read_cells, visible, write_text
 from scant.page import templates
 from scant.page.inline import inline, size
@@ -41,7 +40,6 @@ MANY = 8  # columns; in a table of more, those that are the same in every row ar
 LISTED = 3  # titles in the name of a board
 FEW = 12  # cells; a claim of no more has them unfolded
 ROWS = 200  # a table of more is not on the page, but in its file
-LIMIT = 5_000_000  # bytes
 
 
 def make(
@@ -65,7 +63,6 @@ def make(
 
     Raises
     ------
-    SettingError : the page would be larger than LIMIT
     DataError : a figure or table cannot be read
     """
     folder, boards = Path(folder), about["boards"]
@@ -97,27 +94,7 @@ def make(
         "settings": _yaml(study_settings),
         "timings": _rows(about["timings"]),
     }
-    page = render(parts)
-    if (excess := len(page.encode()) - LIMIT) > 0:
-        _leave_out(figures, {id(question["figure"]) for question in parts["questions"]}, excess)
-        page = render(parts)
-    if (needed := len(page.encode())) > LIMIT:
-        raise SettingError(
-            f"the page of {parts['study']!r} would take {needed / 1e6:.1f} MB, more than "
-            f"{LIMIT / 1e6:g}: show fewer experiments in its figures, or make two studies of it"
-        )
-    write_text(target, page)
-
-
-def _leave_out(figures: list[dict], kept: set[int], excess: int) -> None:
-    """Leave the largest figures to their files, until that many bytes are saved.
-
-    kept : the `id` of figures that stay
-    """
-    for figure in sorted(figures, key=lambda figure: -len(figure["svg"])):
-        if excess > 0 and id(figure) not in kept:
-            excess -= len(figure["svg"].encode())
-            figure["svg"] = ""
+    write_text(target, render(parts))
 
 
 def sentences(claims: list[Claim]) -> list[str]:
