@@ -168,30 +168,6 @@ def test_what_is_not_there_is_said(folder, tmp_path, capsys):
     assert "Run the study" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"verdict": "hold"}, "verdict 'hold'"),
-        ({"id": "top-b"}, "the claim 'top-b' is there twice"),
-        ({"statement": None}, "has 'None' for statement, which is no text"),
-        ({"n": 1.5}, "has '1.5' for n, which is no whole number"),
-    ],
-)
-def test_claims_that_cannot_be(folder, changes, message):
-    rows = [
-        {name: str(row[name]) if name in changes else row[name] for name in row} for row in ROWS
-    ]
-    if "n" in changes:
-        rows = [row | {"n": 8.0} for row in rows]
-    write_parquet(
-        pa.Table.from_pandas(pd.DataFrame([rows[0] | changes, *rows[1:]])),
-        folder / "claims.parquet",
-        {},
-    )
-    with pytest.raises(DataError, match=message):
-        show(folder)
-
-
 STEERING = "\x1b[2J\x9b31m\r\nforged"
 
 
