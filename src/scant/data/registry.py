@@ -152,12 +152,6 @@ def _dataset(name: str, entry: dict, own: bool = False, study: str = "") -> Data
     inside_paths = [part.package for part in parts.values() if part.package]
     if not own:
         inside_paths += [entry.get("folder", name), *(part.file for part in parts.values())]
-    for part in parts.values():
-        if {"{", "}"} & {*part.file} or not part.file.isprintable():
-            raise SettingError(
-                f"{name}: the file {part.file!r} has a brace or control character in its name. "
-                "Rename it"
-            )
     for path in inside_paths:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             raise SettingError(f"{name}: {path!r} leads out of the data folder")
