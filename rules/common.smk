@@ -44,7 +44,6 @@ try:
     # Another study's file is there where both are modules of one workflow.
     files = workflow.configfiles
     study_files = [file for file in files if read_yaml(file).get("study") == config.get("study")]
-    studies.understand(config, workflow.config_settings.config)
     if workflow.is_main_process:
         settled_study, lacking = studies.settle(config, study_files, SETTLED)
     else:

@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import json
 import math
+import mmap
 import os
 import re
 import shlex
@@ -12,7 +13,6 @@ import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from glob import escape
 from itertools import combinations
 from pathlib import Path
@@ -25,9 +25,9 @@ FOLDER_MARK = ".snakemake_timestamp"
 SEAL, BLANK = "crc32", "00000000"
 MARK = f'"{SEAL}": "'.encode()  # what precedes the seal in a file, as JSON writes it
 FREE, RATIO = 1 << 30, 200  # beyond FREE bytes in memory, at most times the size of a parquet file
-VALUES = 1 << 24  # of a parquet file, read at once
+ROWS = 1 << 20  # of a parquet file, read at once
 READ = 1 << 20  # bytes that are read at once to compute a seal
-LONGEST = 64 << 20  # bytes of a line of text: 100,000 features take 3 MB
+LONGEST = 64 << 20  # bytes of a line of a log
 BOM = b"\xef\xbb\xbf"  # the byte order mark that some programs begin UTF-8 with
 
 
@@ -127,15 +127,9 @@ def check_outputs(outputs: Iterable, inputs: Iterable = ()) -> None:
 
     Raises
     ------
-    SettingError : a file to be written is an input or below one, or is to be written twice; or a
-        path cannot be one, or is not UTF-8
+    SettingError : a file to be written is an input or below one, or is to be written twice
     """
     written, read = list(map(Path, outputs)), list(map(Path, inputs))
-    for path in (*written, *read):
-        if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in str(path)):
-            raise SettingError(
-                f"{str(path)!r} holds a character that no path can hold: give another name"
-            )
     for target in written:
         for path in read:
             if _same_file(target, path):
@@ -261,18 +255,11 @@ def skip_mark(file) -> None:
         file.seek(0)
 
 
-def numbered_lines(path, advice: str) -> Iterator[tuple[int, bytes]]:
-    """The lines of a text with their ends, without a byte order mark, and their numbers from 1.
-
-    advice : what to do about a line that is longer than LONGEST bytes, for which a DataError is
-        raised
-    """
+def numbered_lines(path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a text with their ends, without a byte order mark, and their numbers from 1."""
     with open(path, "rb") as file:
         skip_mark(file)
-        for number, line in enumerate(iter(partial(file.readline, LONGEST + 1), b""), start=1):
-            if len(line) > LONGEST:
-                raise DataError(path, f"the line is longer than {LONGEST:,} bytes", number, advice)
-            yield number, line
+        yield from enumerate(file, start=1)
 
 
 def sha256(path) -> str:
@@ -316,8 +303,10 @@ def check_seal(path) -> None:
 
 
 def write_sealed(path, content: dict) -> None:
-    """Write a mapping as JSON, atomically, and seal the file. NumPy's numbers become Python's."""
-    text = json.dumps(content | {SEAL: BLANK}, default=lambda value: value.item())
+    """Write a mapping as JSON, atomically, and seal the file. NumPy's arrays and numbers become
+    lists and Python's.
+    """
+    text = json.dumps(content | {SEAL: BLANK}, default=lambda value: value.tolist())
     with atomic(path) as temporary:
         temporary.write_text(f"{text}\n", encoding="utf-8")
         seal(temporary)
@@ -331,16 +320,10 @@ def read_sealed(path) -> dict:
 
 def _place_of_seal(file) -> int:
     """Where the seal of an open file is: after the last MARK. A ValueError if there is none."""
-    stop = end = file.seek(0, os.SEEK_END)
-    while stop > 0:
-        start = max(stop - READ, 0)
-        file.seek(start)
-        # with the start of what was looked through before
-        offset = file.read(stop - start + len(MARK) - 1).rfind(MARK)
-        if offset >= 0 and (place := start + offset + len(MARK)) + len(BLANK) <= end:
-            return place
-        stop = start
-    raise ValueError("it has no seal, as files of this project have")
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        if (place := content.rfind(MARK)) < 0:
+            raise ValueError("it has no seal, as files of this project have")
+        return place + len(MARK)
 
 
 def _crc(file, place: int) -> bytes:
@@ -523,29 +506,18 @@ def read_parquet(path, groups: Iterable[int] | None = None, ours: bool = True):
     ours : whether it is to be of this project; if not, its seal is looked at only if its metadata
         say that it is
 
-    It is read in parts, since what its metadata say of sizes need not be so: to read a whole row
-    group is to reserve what it claims, and to ask for the sizes of a forged column ends the
-    process.
-
     Raises
     ------
-    ValueError : its seal is broken; it has not as many rows as its metadata say; or it holds more
-        than FREE bytes, and more than RATIO times the bytes of the file
+    ValueError : its seal is broken, or it has not as many rows as its metadata say
     pyarrow.ArrowException : it is damaged, or has text that is not UTF-8
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    limit, parts = max(FREE, RATIO * Path(path).stat().st_size), []
     with pq.ParquetFile(path) as file:
         if groups is None and (ours or METADATA_KEY in (file.schema_arrow.metadata or {})):
             check_seal(path)
-        for batch in batches(file, max(VALUES // max(len(file.schema_arrow), 1), 1), groups):
-            parts.append(batch)
-            limit -= batch.nbytes
-            if limit < 0:
-                raise ValueError("a small file that holds too much")
-        return pa.Table.from_batches(parts, file.schema_arrow)
+        return pa.Table.from_batches(batches(file, ROWS, groups), file.schema_arrow)
 
 
 def arrow_array(values, kind):

@@ -14,31 +14,17 @@ from pathlib import Path
 
 from scant.errors import SettingError, short, unknown
 
-# Limits of a settings file; the largest of the project has 6,000 nodes in 12 levels, and 60 KB.
-LARGEST = 4 << 20  # bytes
-# with all aliases expanded; Python's recursion ends below 1,000 levels
-NODES, LEVELS = 200_000, 100
-DIGITS = 100  # characters of a number; Python refuses to print one of more than 4,300
-# Numbers beyond these are a slip, and their squares and products overflow or vanish. Whole numbers
-# have to fit 64 bits.
-GREATEST, LEAST, WHOLE = 1e100, 1e-100, 2**63 - 1
+LEVELS = (
+    100  # of a settings file; the largest of the project has 12, Python's recursion ends at 1,000
+)
+WHOLE = 2**63 - 1  # whole numbers have to fit 64 bits
+WORDS = (":bool", ":int", ":float", ":str")  # ends of YAML's tags of what may be ambiguous
 QUOTED = 200  # characters of a message that are shown
 # Control characters, halves of characters, and two that are none: XML cannot hold them, so figures
 # cannot. And marks that turn round what follows them.
 UNSHOWN = re.compile(
     "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]"
 )
-
-# Words without quotes that YAML 1.1 and 1.2 may read differently, and how 1.2 does (its core
-# schema), else as text.
-UNLIKE = re.compile(r"[-+.0-9].*|yes|no|on|off", re.IGNORECASE)
-NUMBERS = (
-    (r"[-+]?\d+", int),
-    (r"0o[0-7]+|0x[\da-fA-F]+", lambda word: int(word, 0)),
-    (r"[-+]?(\.\d+|\d+\.?\d*)([eE][-+]?\d+)?", float),
-    (r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", lambda word: float(word.replace(".", ""))),
-)
-READ_BY_BOTH = (":bool", ":int", ":float", ":str")  # ends of tags
 
 # The workflow's own files (Snakefile, rules, registry, claims, schemas): in a clone its root; else
 # beside the modules.
@@ -62,15 +48,10 @@ def read_yaml(path) -> dict:
 
     Raises
     ------
-    SettingError : there is no such file, it is not YAML, not a mapping, or too large; or as
-        `parsed`
+    SettingError : there is no such file, it is not YAML, or not a mapping; or as `parsed`
     """
     try:
-        with open(path, "rb") as file:
-            text = file.read(LARGEST + 1)
-        if len(text) > LARGEST:
-            raise SettingError(f"{path}: more than {LARGEST:,} bytes are no settings")
-        content = parsed(text, path)
+        content = parsed(Path(path).read_bytes(), path)
     except FileNotFoundError:
         raise SettingError(
             f"{path}: there is no such file. Run from the folder of the study"
@@ -89,9 +70,9 @@ def parsed(text: str | bytes, where):
 
     Raises
     ------
-    SettingError : it is neither; it is too deep or too large; a key is there twice, or is no text;
-        or a value means one thing in YAML 1.1, which is read here, and another in YAML 1.2 and to
-        most people, as 012 and 1:30 do
+    SettingError : it is neither; it is too deep; a key is there twice, or is no text; or a value
+        means one thing in YAML 1.1, which is read here, and another in YAML 1.2 and to most people,
+        as 012 and 1:30 do
     """
 
     def mapping(pairs: list[tuple]) -> dict:
@@ -107,7 +88,7 @@ def parsed(text: str | bytes, where):
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        _check_size(where, yaml.parse(text, Loader=loader))
+        _check_depth(where, yaml.parse(text, Loader=loader))
         document = loader(text)
         if (top := document.get_single_node()) is None:
             return None
@@ -118,48 +99,24 @@ def parsed(text: str | bytes, where):
         raise SettingError(f"{where}: not YAML: {' '.join(str(error).split())}") from None
 
 
-def _check_size(path, events) -> None:
-    """Raise a SettingError for a document that is too deep, or too large once its aliases are
-    expanded.
+def _check_depth(path, events) -> None:
+    """Raise a SettingError for a document that is too deep.
 
     It works on the events of the parser, because building a document is recursive, and one that is
     too deep crashes it.
     """
-    nodes, anchors = 0, {}  # so far; nodes and levels of each anchor
-    # of each open collection: its anchor, nodes before it, and levels in it so far
-    opened = []
+    depth = 0
     for event in events:
-        kind, levels = type(event).__name__, 0
-        if kind in ("MappingStartEvent", "SequenceStartEvent"):
-            opened.append([event.anchor, nodes, 0])
-            nodes += 1
-        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
-            anchor, nodes_before, levels = opened.pop()
-            levels += 1
-            anchors[anchor] = nodes - nodes_before, levels
-        elif kind == "ScalarEvent":
-            anchors[event.anchor] = 1, 0
-            nodes += 1
-        elif kind == "AliasEvent":
-            if any(anchor == event.anchor for anchor, *_ in opened):
-                raise SettingError(
-                    f"{path}: line {event.start_mark.line + 1}: *{event.anchor} holds itself"
-                )
-            # the loader refuses an unknown anchor
-            count, levels = anchors.get(event.anchor, (1, 0))
-            nodes += count
-        if opened:
-            opened[-1][2] = max(opened[-1][2], levels)
-        what = f"{LEVELS} levels" if len(opened) + levels > LEVELS else ""
-        if nodes > NODES:
-            what = f"more than {NODES:,} nodes, its aliases written out,"
-        if what:
-            raise SettingError(f"{path}: line {event.start_mark.line + 1}: {what} are no settings")
+        kind = type(event).__name__
+        depth += kind.endswith("StartEvent") - kind.endswith("EndEvent")
+        if depth > LEVELS:
+            line = event.start_mark.line + 1
+            raise SettingError(f"{path}: line {line}: {LEVELS} levels are no settings")
 
 
 def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
-    """Raise a SettingError for a key that is no text or there twice, a number too long to be
-    printed, or a word with two meanings, see `parsed`.
+    """Raise a SettingError for a key that is no text or there twice, or a word with two meanings,
+    see `parsed`.
 
     The loader would take the last of two equal keys. All settings have names that are text, and no
     other kind can mean the same when it is written otherwise, as `1` and `1.0`, `true` and `True`,
@@ -172,16 +129,14 @@ def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
     if id(node) in seen:
         return
     seen.add(id(node))
-    if node.id == "scalar" and node.tag.endswith((":int", ":float")) and len(node.value) > DIGITS:
-        what = f"a number of {len(node.value):,} characters cannot be meant"
-        raise SettingError(f"{path}: line {node.start_mark.line + 1}: {what}")
-    plain = node.id == "scalar" and not node.style and node.tag.endswith(READ_BY_BOTH)
-    if plain and UNLIKE.fullmatch(node.value):
-        older, newer = _written(construct(node)), _written(_newer(node.value))
-        if older != newer:
-            what = f"{node.value} is {older} in YAML 1.1 and {newer} in YAML 1.2"
-            where = f"{path}: line {node.start_mark.line + 1}"
-            raise SettingError(f"{where}: {what}. Write the one that is meant")
+    where = f"{path}: line {node.start_mark.line + 1}"
+    plain = node.id == "scalar" and not node.style and node.tag.endswith(WORDS)
+    if plain and _is_ambiguous(node.value, construct(node)):
+        read = json.dumps(construct(node))
+        raise SettingError(
+            f"{where}: {node.value} is {read} in YAML 1.1 and something else in YAML 1.2. Write "
+            "what is meant, in quotes if it is text"
+        )
     children, keys = () if node.id == "scalar" else node.value, set()
     if node.id == "mapping":
         children = chain.from_iterable(node.value)
@@ -196,23 +151,14 @@ def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
         _check_scalars(path, child, construct, seen)
 
 
-def _newer(word: str):
-    """The value that YAML 1.2 gives to a word that matches `UNLIKE`.
-
-    Numbers may have underscores, as in YAML 1.1.
-    """
-    digits = re.sub(r"(?<=\d)_(?=\d)", "", word)
-    return next(
-        (value(digits) for pattern, value in NUMBERS if re.fullmatch(pattern, digits, re.ASCII)),
-        word,
-    )
-
-
-def _written(value) -> str:
-    """A value as it has one meaning in both versions of YAML, which want the dot of a number with
-    an exponent.
-    """
-    return re.sub(r"^(-?\d+)e", r"\1.0e", json.dumps(value, ensure_ascii=False))
+def _is_ambiguous(word: str, value) -> bool:
+    """Whether a word without quotes, of which YAML 1.1 makes this value, is another to YAML 1.2."""
+    if isinstance(value, bool):
+        return word.lower() not in ("true", "false")
+    try:
+        return float(re.sub(r"\.(inf|nan)", r"\1", word, flags=re.IGNORECASE)) != value
+    except ValueError:
+        return not isinstance(value, str)
 
 
 def check(content: dict, schema: dict, where: str, of_each: bool = False) -> None:
@@ -223,7 +169,7 @@ def check(content: dict, schema: dict, where: str, of_each: bool = False) -> Non
     of_each : whether to name the worst defect of each entry of `content`, not of all entries
         together
     """
-    for path, reason in _odd_values(content, _infinite(schema)):
+    for path, reason in _odd_values(content):
         raise SettingError(f"{where}: {_place(path)}: {reason}")
     worst = {}
     for error in _validator()(schema).iter_errors(content):
@@ -275,40 +221,25 @@ def _validator():
     )
 
 
-def _infinite(schema) -> set[str]:
-    """The settings that some rule of a schema lets be infinite."""
-    if isinstance(schema, list):
-        return set().union(*map(_infinite, schema))
-    if not isinstance(schema, dict):
-        return set()
-    properties = schema.get("properties", {}).items()
-    names = {name for name, rule in properties if isinstance(rule, dict) and "infinite" in rule}
-    return names.union(*map(_infinite, schema.values()))
-
-
-def _odd_values(content, infinite: set[str], path: tuple = ()) -> Iterator[tuple[tuple, str]]:
+def _odd_values(content, path: tuple = ()) -> Iterator[tuple[tuple, str]]:
     """The place of each value in some settings that cannot be meant, and what is wrong with it.
 
-    That is a number beyond the limits above, text that cannot be shown, what JSON cannot hold, and
-    what lies too deep.
+    That is NaN, a whole number of too many digits, text that cannot be shown, what JSON cannot
+    hold, and what lies too deep.
     """
     if len(path) > LEVELS:
         yield path[:3], f"{LEVELS} levels are no settings"
     elif isinstance(content, dict | list):
         for key, value in content.items() if isinstance(content, dict) else enumerate(content):
-            yield from _odd_values(key, infinite, path)
-            yield from _odd_values(value, infinite, (*path, key))
-    elif isinstance(content, float):
-        if not math.isfinite(content):
-            if math.isnan(content) or not infinite & {*map(str, path)}:
-                yield path, f"{content} is not a finite number"
-        elif content and not LEAST <= abs(content) <= GREATEST:
-            yield path, f"{content} is too {'small' if abs(content) < 1 else 'large'} to be meant"
+            yield from _odd_values(key, path)
+            yield from _odd_values(value, (*path, key))
     elif isinstance(content, int) and abs(content) > WHOLE:
         yield path, "a whole number of more than 63 bits"
+    elif isinstance(content, float) and math.isnan(content):
+        yield path, "nan is not a finite number"
     elif isinstance(content, str) and (odd := UNSHOWN.search(content)):
         yield path, f"{short(content)} has the character {odd[0]!r}, which cannot be shown"
-    elif not isinstance(content, int | str | None):
+    elif not isinstance(content, int | float | str | None):
         kind = type(content).__name__
         yield path, f"a value of type {kind!r} is no setting. Put it in quotes if it is text"
 

@@ -25,10 +25,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scant import files, schema
-from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci
+from scant.data import fetch, letor, logs, openbandit, registry, tables, uci
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import ScantError
-from scant.rankers import learners, play
 from scant.study import settings as study
 from scant_ads import Log, Policy
 from scant_ads.evaluation import basis, compare
@@ -58,8 +57,7 @@ def run(name: str, data: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(data)
     try:
-        unsealed = patch.object(files, "check_seal"), patch.object(stream, "check_seal")
-        with unsealed[0], unsealed[1], suppress(ScantError):
+        with patch.object(files, "check_seal"), suppress(ScantError):
             TARGETS[name][0](path)
     finally:
         shutil.rmtree(path.parent)
@@ -186,16 +184,6 @@ def read_parquet(path: Path) -> None:
     assert len(features) == len(label)
 
 
-def read_stream(path: Path) -> None:
-    """What is accepted is played by the compiled loops, which do not look where they read."""
-    queries = stream.read(path)
-    if len(queries) <= 100 and queries.features.shape[1] <= 1000:
-        slam, random = {"kind": "slam", "measure": "ndcg"}, np.random.default_rng(0)
-        about = queries.metadata
-        learner = learners.Slam.from_study(slam, {"source": "text"}, about, 1.0, random)
-        play.play(queries, np.arange(len(queries)), learner)
-
-
 # --- settings and archives
 def read_yaml(path: Path) -> None:
     """A study or a registry. Of what is read, keys are text, and all can be printed."""
@@ -281,13 +269,6 @@ def of_tables() -> list[bytes]:
     return made
 
 
-def of_streams() -> list[bytes]:
-    path = FOLDER / "seed.arrow"
-    queries = [(q, np.arange(q + 2) % 3, np.arange(2.0 * (q + 2)).reshape(-1, 2)) for q in range(3)]
-    stream.write(path, queries, {"stream": "toy"}, np.array([1.0, 0.0]))
-    return [path.read_bytes()]
-
-
 def of_settings() -> list[bytes]:
     tiny = (ROOT / "config/studies/tiny.yaml").read_bytes()
     own = b"{task: ranking, parser: letor, features: 3, parts: {all: {file: a.txt, sha256: null}}}"
@@ -315,7 +296,6 @@ TARGETS = {
     "apply": (apply, lambda: [b"x,city,more\n1,Ulm,a\n,Bonn,b\nNA,,c\n2.5,Ulm,d\n"]),
     "policy": (read_policy, of_policies),
     "parquet": (read_parquet, of_tables),
-    "stream": (read_stream, of_streams),
     "yaml": (read_yaml, of_settings),
     "archive": (read_archive, of_archives),
 }

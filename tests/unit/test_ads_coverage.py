@@ -146,8 +146,6 @@ def test_deficient_support_lowers_what_a_log_shows():
     share, weight = map(np.array, (one.share, one.weight))
     assert share.sum() == pytest.approx(1) and share @ weight == pytest.approx(0.8)
     assert one.truth == pytest.approx(setting("hotel", "deterministic", 1).truth)
-    explored = study.deficient(1, "epsilon-greedy")
-    assert explored.truth == pytest.approx(setting("hotel", "epsilon-greedy", 1).truth)
     rows = found(one)
     for bound in EXACT:
         assert rows[bound, "lower"]["coverage"] == 1

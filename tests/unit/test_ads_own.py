@@ -117,8 +117,8 @@ def test_what_is_no_scorer_is_refused(written):
     [
         ("features", r"own:Own: scores of shape \(\d+, 6\) for \d+ rows; one each is needed"),
         ("1.0", r"scores of shape \(\)"),
-        ("np.full(len(features), np.nan)", "finite numbers, and one is nan"),
-        ("['high'] * len(features)", "one is high"),
+        ("np.full(len(features), np.nan)", "finite numbers"),
+        ("['high'] * len(features)", "finite numbers"),
     ],
 )
 @pytest.mark.parametrize("ranker", [True, False])

@@ -68,7 +68,7 @@ def test_who_is_certain_to_leave_clicks_once():
         ({"user": {"click": [0, 1, 1], "stop": [0, 0]}}, "grades 0 to 2, stop for grades 0 to 1"),
         ({"user": {"click": [0, 1], "stop": [0, 0]}}, "0 to 1, and the stream's grades go up to 4"),
         ({"rates": ["theory"]}, "theory gives no rate"),
-        ({"propensities": "known"}, "propensities does nothing for the kind 'pdgd'"),
+        ({"propensities": "known"}, "learners.mine: unknown key 'propensities'"),
         ({"kind": "ips", "user": "navigational"}, "a place depends on the documents above it"),
         ({"kind": "ips", "user": NEVER | {"look": [1, 0]}}, "has no inverse propensity"),
         ({"kind": "ips", "propensities": "affine", "user": NEVER}, "Use known"),

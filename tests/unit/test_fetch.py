@@ -3,6 +3,7 @@
 Downloads are from this machine.
 """
 
+import base64
 import gzip
 import hashlib
 import io
@@ -20,15 +21,14 @@ import pytest
 import requests
 import urllib3
 import yaml
-from test_lzw import compress
 
-from scant.data import fetch as module
-from scant.data.fetch import check_copy, fetch
+from scant.data.conversion import convert as converted
+from scant.data.fetch import fetch
 from scant.data.registry import Archive, Dataset, Part
 from scant.data.tables import convert
 from scant.errors import DataError, SettingError
 
-CONTENT = b"0 qid:1 1:0.5 #docid = 1\r\n" * 50
+CONTENT = b"0 qid:1 1:0.5 #docid = 1\r\n" * 5
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 BLOB = hashlib.sha1(b"blob %d\0" % len(CONTENT) + CONTENT).hexdigest()
 
@@ -82,7 +82,12 @@ def put(path, content=CONTENT):
     return path
 
 
-PACK = {"": bytes, ".gz": gzip.compress, ".Z": compress}
+# CONTENT as the program compress packs it, which few machines have
+PACKED = base64.b85decode(
+    "ADxgeK*UKyMn?<~F?7IiQ3J#XGH=EZ1knRw0|fyG7Ce}6VZ(<JCsvGcF(W~P2o*AP2vH&#iWV^nJjqez$Ce^vn"
+    "%tPuBg>F4M_vQ"
+)
+PACK = {"": bytes, ".gz": gzip.compress, ".Z": lambda content: PACKED}
 
 
 @pytest.mark.parametrize("suffix", PACK)
@@ -93,29 +98,17 @@ def test_files_are_found_plain_or_compressed(tmp_path, monkeypatch, place, suffi
         monkeypatch.setenv("SCANT_DATA", str(tmp_path / place))
     mirror = str(tmp_path / place) if place == "mirror" else None
     lines = []
-    record = fetch(dataset(), "test", tmp_path / "out/test.txt", mirror, log=lines.append)
+    source_used = fetch(dataset(), "test", tmp_path / "out/test.txt", mirror, log=lines.append)
     assert (tmp_path / "out/test.txt").read_bytes() == CONTENT
     # a plain file is used where it is
     assert (tmp_path / "out/test.txt").is_symlink() == (suffix == "")
-    assert record["sha256"] == SHA256 and record["bytes"] == len(CONTENT)
-    assert str(source).endswith(record["source"]) and len(lines) == 1
+    assert str(source).endswith(source_used) and len(lines) == 1 and SHA256 in lines[0]
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["test.txt"]
 
 
-@pytest.mark.parametrize("suffix", PACK)
-def test_a_mirror_may_be_a_url(server, suffix):
-    folder, url, _ = server
-    put(folder / f"toy/a+b c.data{suffix}", PACK[suffix](CONTENT))
-    record = fetch(dataset(file="a+b c.data"), "test", "out/test.txt", url + "/")
-    assert record["source"] == f"{url}/toy/a%2Bb%20c.data{suffix}" and record["sha256"] == SHA256
-
-
-def test_a_mirror_that_cannot_be_reached_is_an_error(tmp_path, at_once):
-    put(tmp_path / "data/toy/Fold1/test.txt")
-    with pytest.raises(DataError, match="the download failed: ConnectionRefusedError"):
-        fetch(dataset(), "test", "out.txt", "http://127.0.0.1:9")
-    with pytest.raises(SettingError, match="is not a folder"):
-        fetch(dataset(), "test", "out.txt", str(tmp_path / "absent"))
+def test_a_mirror_is_a_folder():
+    with pytest.raises(SettingError, match=r"mirror https://a\.b is not a folder"):
+        fetch(dataset(), "test", "out.txt", "https://a.b")
 
 
 def test_a_wrong_mirror_file_is_never_passed_over_and_stays(server, tmp_path):
@@ -128,14 +121,6 @@ def test_a_wrong_mirror_file_is_never_passed_over_and_stays(server, tmp_path):
     for text in (str(wrong), SHA256, hashlib.sha256(b"wrong").hexdigest(), "Replace the file"):
         assert text in str(caught.value)
     assert not requests and wrong.read_bytes() == b"wrong" and not (tmp_path / "out").exists()
-
-
-def test_wrong_content_that_was_decompressed_is_kept_aside(tmp_path):
-    put(tmp_path / "data/toy/Fold1/test.txt.gz", gzip.compress(b"wrong"))
-    with pytest.raises(DataError, match=r"is kept as out/test\.txt\.rejected"):
-        fetch(dataset(), "test", "out/test.txt")
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["test.txt.rejected"]
-    assert (tmp_path / "out/test.txt.rejected").read_bytes() == b"wrong"
 
 
 def kept(path: Path) -> tuple:
@@ -190,7 +175,7 @@ def test_damaged_compressed_files_are_refused(tmp_path, suffix, damage):
 
 def test_files_are_known_by_their_git_blob(tmp_path):
     put(tmp_path / "data/toy/Fold1/test.txt")
-    assert fetch(dataset(sha256=None, git_blob=BLOB), "test", "out.txt")["sha256"] == SHA256
+    fetch(dataset(sha256=None, git_blob=BLOB), "test", "out.txt")
     with pytest.raises(DataError, match=f"expected git blob id {'0' * 40}, found {BLOB}"):
         fetch(dataset(sha256=None, git_blob="0" * 40), "test", "out.txt")
 
@@ -199,7 +184,7 @@ def test_where_no_checksum_is_published_the_content_is_reported(tmp_path):
     put(tmp_path / "data/toy/Fold1/test.txt")
     lines = []
     fetch(dataset(sha256=None), "test", "out.txt", log=lines.append)
-    assert any("no checksum is published" in line and SHA256 in line for line in lines)
+    assert SHA256 in lines[0]
 
 
 @pytest.mark.parametrize("suffix", PACK)
@@ -207,8 +192,8 @@ def test_where_no_checksum_is_published_the_content_is_reported(tmp_path):
 def test_own_files_are_taken_from_the_path_given(tmp_path, suffix, absolute):
     path = put(tmp_path / f"my files/set.txt{suffix}", PACK[suffix](CONTENT))
     file = str(path if absolute else path.relative_to(tmp_path))
-    record = fetch(dataset(own=True, file=file, sha256=None), "test", "out.txt")
-    assert record["source"] == file and record["sha256"] == SHA256
+    assert fetch(dataset(own=True, file=file, sha256=None), "test", "out.txt") == file
+    assert Path("out.txt").read_bytes() == CONTENT
 
 
 def test_gated_sets_say_what_to_get_and_where_to_put_it(server):
@@ -223,14 +208,14 @@ def test_gated_sets_say_what_to_get_and_where_to_put_it(server):
 def test_scikit_learn_brings_the_digits():
     content = "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8"
     digits = dataset(package="sklearn/datasets/data/digits.csv.gz", sha256=content)
-    assert fetch(digits, "test", "out.csv")["bytes"] == 264712
+    assert fetch(digits, "test", "out.csv").endswith("/digits.csv.gz")
 
 
 def test_a_file_is_downloaded(server):
     folder, url, _ = server
     put(folder / "test.txt.gz", gzip.compress(CONTENT))
-    record = fetch(dataset(url=f"{url}/test.txt.gz"), "test", "out/test.txt")
-    assert record["source"] == f"{url}/test.txt.gz" and record["sha256"] == SHA256
+    wanted = dataset(url=f"{url}/test.txt.gz?version=1")
+    assert fetch(wanted, "test", "out/test.txt") == f"{url}/test.txt.gz?version=1"
 
 
 def test_a_failed_download_says_where_to_put_the_file(server, tmp_path, at_once):
@@ -264,7 +249,7 @@ def test_a_part_is_taken_from_the_archive(server, suffix):
         ]
     )
     toy = serve(server, content, hashlib.sha256(content).hexdigest())
-    assert fetch(toy, "test", "out/toy/test.txt")["sha256"] == SHA256
+    fetch(toy, "test", "out/toy/test.txt")
     assert not list(server[0].parent.rglob("*evil*"))
 
 
@@ -305,36 +290,19 @@ def test_an_archive_is_that_of_the_entry_whenever_it_is_read(server, tmp_path, c
     assert len(requests) == 3
 
 
-def test_a_copy_is_converted_as_it_was_fetched(tmp_path):
-    registered = dataset()
-    check_copy(registered, "test", put(tmp_path / "copy.txt"))
-    check_copy(dataset(sha256=None, git_blob=BLOB), "test", tmp_path / "copy.txt")
-    own = dataset(own=True, sha256=None, file=str(put(tmp_path / "own.txt")))
-    check_copy(own, "test", tmp_path / "copy.txt")
+def test_what_is_converted_is_what_was_fetched(tmp_path):
     put(tmp_path / "copy.txt", CONTENT + b"1 qid:2 1:0.5\n")
-    for edited in (registered, dataset(sha256=None, git_blob=BLOB)):
-        with pytest.raises(DataError, match=r"checksum mismatch.*Correct the file itself"):
-            check_copy(edited, "test", tmp_path / "copy.txt")
-    with pytest.raises(DataError, match=r"no longer a copy of .*own\.txt"):
-        check_copy(own, "test", tmp_path / "copy.txt")
-    check_copy(replace(own, own=False), "test", tmp_path / "copy.txt")
+    for registered in (dataset(), dataset(sha256=None, git_blob=BLOB)):
+        with pytest.raises(DataError, match=r"copy\.txt: checksum mismatch"):
+            converted(registered, "test", tmp_path / "copy.txt", tmp_path / "table.parquet")
 
 
 def test_plain_http_without_a_checksum_is_refused_unless_it_is_meant(server):
-    folder, url, requests = server
+    folder, url, _ = server
     put(folder / "test.txt")
-    put(folder / "toy/Fold1/test.txt")
-    for unchecked, mirror in (
-        (dataset(url=f"{url}/test.txt", sha256=None), None),
-        (dataset(sha256=None), url),
-    ):
-        for address in (mirror, mirror and mirror.replace("http", "HTTP")):
-            with pytest.raises(SettingError, match=r"plain http.*plain_http: true"):
-                fetch(unchecked, "test", "out/test.txt", address)
-            assert not requests
+    with pytest.raises(SettingError, match=r"plain http.*plain_http: true"):
+        fetch(dataset(url=f"{url}/test.txt", sha256=None), "test", "out/test.txt")
     fetch(dataset(url=f"{url}/test.txt", sha256=None, plain_http=True), "test", "out/test.txt")
-    assert len(requests) == 1
-    assert fetch(dataset(), "test", "out/test.txt", url.replace("http", "HTTP"))["sha256"] == SHA256
 
 
 # --- servers that answer wrongly
@@ -369,20 +337,18 @@ OK = b"HTTP/1.1 200 OK\r\n"
 FOUND = b"HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n"
 WRONG_ANSWERS = {
     "nothing": (b"", "RemoteDisconnected"),
-    "garbage": (b"a" * 60_000 + b"\r\n", "BadStatusLine: a{20}"),
-    "colours": (b"HTTP/1.1 500 \x1b[31mred\r\n\r\n", r"500 Server Error: \?\[31mred"),
-    "a part": (b"HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n\r\nabc", "answers with status 206"),
+    "garbage": (b"a" * 60_000 + b"\r\n", "BadStatusLine..a{20}"),
+    "colours": (b"HTTP/1.1 500 \x1b[31mred\r\n\r\n", r"500 Server Error: \\x1b\[31mred"),
     "cut short": (OK + b"Content-Length: 10\r\n\r\nx", "IncompleteRead"),
-    "packed unasked": (OK + b"Content-Encoding: br\r\n\r\nx", "the server packs it by 'br'"),
     "to no address": (FOUND % b"https://[::1", "Invalid IPv6"),
-    "to itself": (FOUND % b"/", "TooManyRedirects"),
-    "to a file": (FOUND % b"file:///etc/passwd", "InvalidSchema"),
+    "to itself": (FOUND % b"/", "Exceeded 30 redirects"),
+    "to a file": (FOUND % b"file:///etc/passwd", "No connection adapters"),
 }
 
 
 @pytest.mark.parametrize(
     ("place", "fault"),
-    [*product(["url"], WRONG_ANSWERS), ("mirror", "cut short"), ("archive", "cut short")],
+    [*product(["url"], WRONG_ANSWERS), ("archive", "cut short")],
 )
 def test_what_a_server_does_wrong_is_said_in_a_line(tmp_path, answering, at_once, place, fault):
     answer, reason = WRONG_ANSWERS[fault]
@@ -392,7 +358,7 @@ def test_what_a_server_does_wrong_is_said_in_a_line(tmp_path, answering, at_once
         url=f"{url}/a.txt" if place == "url" else None,
     )
     with pytest.raises(DataError, match=f"the download failed: .*({reason})") as caught:
-        fetch(wanted, "test", "out/test.txt", url if place == "mirror" else None)
+        fetch(wanted, "test", "out/test.txt")
     assert str(caught.value).isprintable() and len(str(caught.value)) < 600
     assert {path.name for path in (tmp_path / "out").iterdir()} <= {".toy.lock"}
 
@@ -445,34 +411,7 @@ def test_https_does_not_lead_to_plain_http_without_a_checksum(web, place):
         fetch(led(None), "test", "out/test.txt")
     assert not read.get("https://e/f")
     for wanted in (led(None, plain_http=True), led(digest)):
-        assert fetch(wanted, "test", f"{wanted.plain_http}/test.txt")["sha256"] == SHA256
-
-
-@pytest.mark.parametrize("headers", [{"Content-Length": str(len(CONTENT))}, {}])
-def test_a_download_has_a_limit_and_is_not_begun_where_it_says_that_it_is_too_large(
-    web, tmp_path, monkeypatch, headers
-):
-    answers, read = web
-    answers["https://a/b"] = 200, headers, CONTENT
-    monkeypatch.setattr(module, "LIMIT", len(CONTENT) - 1)
-    with pytest.raises(DataError, match="the download has more than"):
-        fetch(dataset(url="https://a/b"), "test", "out/test.txt")
-    assert bool(read) == (not headers) and not list((tmp_path / "out").iterdir())
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "compress"])
-@pytest.mark.parametrize("suffix", ["", "suffix"])
-def test_what_is_packed_on_its_way_is_unpacked_once(web, encoding, suffix):
-    packed = ".Z" if encoding == "compress" else ".gz"
-    url = f"https://a/b.txt{packed if suffix else ''}?c=d.e"
-    web[0][url] = 200, {"Content-Encoding": encoding}, PACK[packed](CONTENT)
-    assert fetch(dataset(url=url), "test", "out.txt")["sha256"] == SHA256
-
-
-def test_what_is_packed_on_its_way_and_cut_short_is_refused(web):
-    web[0]["https://a/b"] = 200, {"Content-Encoding": "gzip"}, gzip.compress(CONTENT)[:-9]
-    with pytest.raises(DataError, match="corrupt or cut short"):
-        fetch(dataset(url="https://a/b", sha256=None), "test", "out.txt")
+        fetch(wanted, "test", f"{wanted.plain_http}/test.txt")
 
 
 @pytest.mark.parametrize(
@@ -486,25 +425,17 @@ def test_a_web_page_is_no_data(web, at_once, start, tmp_path):
     assert not list((tmp_path / "out").iterdir())
 
 
-def test_a_wrong_archive_is_kept_aside(server, tmp_path):
+def test_a_wrong_archive_is_refused(server, tmp_path):
     toy = serve(server, zipped([("toy/Fold1/test.txt", CONTENT)]), "0" * 64)
-    with pytest.raises(DataError, match=f"expected SHA-256 {'0' * 64}, found .*archive.rejected"):
+    with pytest.raises(DataError, match=f"expected SHA-256 {'0' * 64}, found "):
         fetch(toy, "test", "out/test.txt")
-    left = [path.suffix for path in (tmp_path / "out").iterdir()]
-    assert ".rejected" in left and ".txt" not in left
-
-
-def zip_link(name):
-    info = zipfile.ZipInfo(name)
-    info.external_attr = 0o120777 << 16
-    return info
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [".toy.lock"]
 
 
 HELD = bytes(range(256)) * 999
 BAD_ARCHIVES = {
-    "zip link": (zipped([(zip_link("toy/Fold1/test.txt"), b"/etc")]), "not a regular file"),
     "other members": (zipped([("toy/other.txt", CONTENT)]), "has no toy/Fold1/test.txt"),
-    "cut zip": (zipped([("toy/Fold1/test.txt", CONTENT)])[:100], "no zip archive"),
+    "cut zip": (zipped([("toy/Fold1/test.txt", CONTENT)])[:100], "not a zip file"),
     "page": (b"<html>this page has moved</html>", "it is a web page"),
     "changed": (
         zipped([("toy/Fold1/test.txt", HELD)]).replace(b"\xff", b"\0"),
@@ -518,55 +449,3 @@ def test_archives_that_cannot_be_used(server, tmp_path, content, reason):
     with pytest.raises(DataError, match=reason):
         fetch(serve(server, content), "test", "out/test.txt")
     assert not (tmp_path / "out/test.txt").exists()
-
-
-def test_content_has_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "LIMIT", 1000)
-    put(tmp_path / "data/toy/Fold1/test.txt.gz", gzip.compress(bytes(1 << 20)))
-    with pytest.raises(DataError, match="more than 1,000 bytes"):
-        fetch(dataset(), "test", "out.txt")
-
-
-# --- archives and compressed files that ask for too much
-def zipped_by(method) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", method) as archive:
-        archive.writestr("toy/Fold1/test.txt", CONTENT)
-    return file.getvalue()
-
-
-MANY = [(f"{i}", b"") for i in range(60)]
-TOO_MUCH = {
-    "zip members": (zipped(MANY), "more than 50 members"),
-    "bzip2 in zip": (zipped_by(zipfile.ZIP_BZIP2), "compression method 12; deflate is read"),
-}
-
-
-@pytest.mark.parametrize(("content", "reason"), TOO_MUCH.values(), ids=TOO_MUCH)
-def test_archives_that_ask_for_too_much(server, tmp_path, monkeypatch, content, reason):
-    monkeypatch.setattr(module, "FREE", 100_000)
-    monkeypatch.setattr(module, "RATIO", 10)
-    monkeypatch.setattr(module, "MEMBERS", 50)
-    with pytest.raises(DataError, match=reason):
-        fetch(serve(server, content), "test", "out/test.txt")
-    left = {path.name for path in (tmp_path / "out").iterdir()}
-    assert all(name == ".toy.lock" or name.endswith(".archive") for name in left)
-
-
-def test_of_a_member_that_is_too_large_nothing_is_read(server, monkeypatch):
-    monkeypatch.setattr(module, "FREE", 100_000)
-    monkeypatch.setattr(module, "RATIO", 10)
-    bomb = serve(server, zipped([("toy/Fold1/test.txt", bytes(1 << 20))]))
-    monkeypatch.setattr(zipfile.ZipFile, "open", None)
-    with pytest.raises(DataError, match=r"test\.txt decompresses to more than 100,000 bytes"):
-        fetch(bomb, "test", "out/test.txt")
-
-
-@pytest.mark.parametrize(("suffix", "limit"), [(".gz", "20,000"), (".Z", "10,000")])
-def test_compressed_files_that_ask_for_too_much(tmp_path, monkeypatch, suffix, limit):
-    monkeypatch.setattr(module, "FREE", 20_000)
-    monkeypatch.setattr(module, "LZW", 10_000)
-    put(tmp_path / f"data/toy/Fold1/test.txt{suffix}", PACK[suffix](bytes(30_000)))
-    with pytest.raises(DataError, match=f"more than {limit} bytes"):
-        fetch(dataset(sha256=None), "test", "out/test.txt")
-    assert not list((tmp_path / "out").iterdir())

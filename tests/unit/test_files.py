@@ -210,9 +210,9 @@ def test_rows_that_a_damaged_page_lacks_are_noticed(tmp_path):
 
 
 def test_a_seal_that_is_cut_is_none(tmp_path):
-    for content in (MARK, MARK + b"0000000"):
+    for content, reason in ((b"", "empty"), (b"a", "no seal"), (MARK, "CRC"), (MARK + b"0", "CRC")):
         (tmp_path / "a").write_bytes(content)
-        with pytest.raises(ValueError, match="it has no seal"):
+        with pytest.raises(ValueError, match=reason):
             check_seal(tmp_path / "a")
 
 
@@ -252,7 +252,7 @@ def test_cells_that_a_spreadsheet_would_run_are_text(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "named", ["log.csv", "linked.csv", "hard.csv", "LOG.csv", "./x/../log.csv", "parts/new", "a\0b"]
+    "named", ["log.csv", "linked.csv", "hard.csv", "LOG.csv", "./x/../log.csv", "parts/new"]
 )
 def test_what_is_read_is_never_written(tmp_path, named):
     (tmp_path / "x").mkdir()
@@ -261,7 +261,7 @@ def test_what_is_read_is_never_written(tmp_path, named):
     log.write_text("a")
     (tmp_path / "linked.csv").symlink_to(log)
     os.link(log, tmp_path / "hard.csv")
-    with pytest.raises(SettingError, match=r"is also an input|would become|no path can hold"):
+    with pytest.raises(SettingError, match=r"is also an input|would become"):
         files.check_outputs([f"{tmp_path}/{named}"], [log, tmp_path / "parts"])
     files.check_outputs(
         [tmp_path / "other.csv", tmp_path / "another.csv"], [log, tmp_path / "parts"]

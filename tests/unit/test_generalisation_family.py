@@ -95,7 +95,7 @@ REFUSED = [
     (LISTED, "drawn", SMALL, "lists: the stream 'drawn' is simulated"),
     (("populations", "lists", "settings"), {"grades": 2}, [], "settings does nothing for a stream"),
     (("populations", "scores", "settings"), {"grades": 1}, [], r"scores: settings\.grades"),
-    ((*TOY, "rounds"), 10, [], "rounds does nothing in an experiment of kind 'generalisation'"),
+    ((*TOY, "rounds"), 10, [], "experiments.toy: unknown key 'rounds'"),
 ]
 
 

@@ -244,7 +244,7 @@ def test_where_means_print_equal_the_difference_tells_them_apart():
         ({}, SettingError, "games, once"),
         ({"experiment": "gaems"}, SettingError, "did you mean 'games'"),
         ({"experiment": "games", "measure": "game_regert"}, SettingError, "mean 'game_regret'"),
-        ({"experiment": "games", "tuning": "paper"}, SettingError, "nothing is tuned"),
+        ({"experiment": "games", "tuning": "paper"}, SettingError, "no runs that were tuned so"),
         ({"experiment": "once"}, DataError, "single seed"),
     ],
 )

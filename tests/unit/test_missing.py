@@ -128,11 +128,6 @@ def test_what_can_be_downloaded_is_not_missing():
     assert decided(config(datasets=sets | {"gone": by_hand}))["missing"] == ["gone"]
 
 
-def test_a_mirror_at_an_address_is_taken_to_have_all(monkeypatch):
-    monkeypatch.setenv("SCANT_DATA", "https://nowhere.example/data")
-    assert decided(config())["missing"] == []
-
-
 def test_a_study_of_which_nothing_is_left_is_refused(folder):
     (folder / "data/here/here.txt").unlink()
     settings = config()

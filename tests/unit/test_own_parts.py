@@ -45,7 +45,6 @@ FIGURE = Shown(
 )
 TABLE = Shown("mine", "Mine.", "parts_of_ones_own:first")
 TWICE = Shown("finals", "Mine.", "parts_of_ones_own:first")
-FOLDER = Shown("a/b", "Mine.", "parts_of_ones_own:first")
 READS = Shown("reads", "Mine.", "parts_of_ones_own:first", reads="trace")
 NO_FRAME = Shown("mine", "Mine.", "parts_of_ones_own:frist")
 NO_FUNCTION = Shown("mine", "Mine.", "parts_of_ones_own:FIGURE")
@@ -85,7 +84,6 @@ def with_own(**settings):
         ({"figures": [f"{OWN}:FIGRUE"]}, f"figures: .*cannot be imported .* {OWN}:FIGURE"),
         ({"figures": [f"{OWN}:first"]}, "is function, and is to be a scant.declare.families.Shown"),
         ({"figures": [f"{OWN}:TWICE"]}, "of scant's own has the name 'finals'"),
-        ({"figures": [f"{OWN}:TABLE", f"{OWN}:FOLDER"]}, "its name 'a/b' is to be letters"),
         ({"figures": [f"{OWN}:READS"]}, "unknown input .*'trace': did you mean 'traces'"),
         ({"figures": [f"{OWN}:NO_FRAME"]}, "frame of .*cannot be imported .*did you mean"),
         ({"figures": ["figure-9"]}, "all.figures.0: .*'figure-9'"),

@@ -48,7 +48,6 @@ SHOWN = "which cannot be shown"
         ("experiments.e.rounds", 20.0, "experiments.e.rounds: 20.0 is not written as a whole "),
         ("seed", 7.0, "seed: 7.0 is not written as a whole number: write 7"),
         ("seed", 2**63, "a whole number of more than 63 bits"),
-        ("experiments.e.keep", 1e-300, "experiments.e.keep: 1e-300 is too small to be meant"),
         ("learners.l.rates", [math.nan], "learners.l.rates.0: "),
         ("streams.a.settings.noise", math.nan, "streams.a.settings.noise: nan is not a finite"),
         ("study", "s" * (ID_RULE["maxLength"] + 1), "is too long"),
@@ -65,20 +64,8 @@ def test_what_cannot_be_right(path, value, reason):
     assert reason in message and len(message) < 600
 
 
-LIKE = yaml.safe_load(
-    """{streams.A: {generator: linear, settings: {queries: 9, documents: 4}},
-    learners.L: {kind: random}, experiments.E: {streams: [a], learners: [l]}}"""
-)
-
-
-@pytest.mark.parametrize(("path", "value"), LIKE.items(), ids=LIKE)
-def test_ids_that_are_one_file_on_some_systems(path, value):
-    assert "differ in upper and lower case alone" in refused(changed(path, value))
-
-
 TWO_KEYS = (("true", "True"), ("1", "1.0"), ("~", "null"), ("2020-01-01", "x"), ("yes", "on"))
 NO_TEXT = "is no text. Put it in quotes"
-DEEP = "".join(f"a{at + 1}: &a{at + 1} [*a{at}]\n" for at in range(600))
 
 
 @pytest.mark.parametrize(
@@ -91,9 +78,8 @@ DEEP = "".join(f"a{at + 1}: &a{at + 1} [*a{at}]\n" for at in range(600))
         ("? [a, b]\n: 1\n", "line 1: the key .* is no text"),
         ("a: &b c\n*b : 1\nc: 2\n", "line 3: the key 'c' is there twice"),
         ("a: 1\nb: 2\na: 3\n", "line 3: the key 'a' is there twice"),
-        (f"a:\n  b: 0x{'f' * 5000}\n", "line 2: a number of 5,002 characters cannot be meant"),
-        (f"a: [1, {'9' * 5000}]\n", "line 1: a number of 5,000 characters cannot be meant"),
-        ("a0: &a0 [1]\n" + DEEP, "100 levels"),
+        (f"a: [1, {'9' * 5000}]\n", "not YAML"),
+        ("a: " + "[" * 101 + "]" * 101, "100 levels"),
         ("a: [1\n", r"not YAML: .*\Z"),
         ("a: 1\n---\nb: 1\n", r"not YAML: .*\Z"),
     ],
@@ -105,23 +91,22 @@ def test_what_yaml_takes_for_something_else(tmp_path, text, reason):
 
 
 @pytest.mark.parametrize(
-    ("word", "older", "newer"),
+    ("word", "read"),
     yaml.safe_load("""
-[['012', '10', '12'], ['-0_12', '-10', '-12'], [08, '"08"', '8'], [0o12, '"0o12"', '10'],
- ['0b11', '3', '"0b11"'], ['1:30', '90', '"1:30"'], ['1:30.5', '90.5', '"1:30.5"'],
- [1e-5, '"1e-5"', '1.0e-05'], ['no', 'false', '"no"'], ['Yes', 'true', '"Yes"'],
- ['OFF', 'false', '"OFF"'], ['on', 'true', '"on"']]
+[['012', '10'], ['-0_12', '-10'], ['08', '"08"'], ['0b11', '3'], ['1:30', '90'],
+ ['1:30.5', '90.5'], ['1e-5', '"1e-5"'], ['no', 'false'], ['Yes', 'true'], ['on', 'true']]
 """),
 )
-def test_words_that_the_versions_of_yaml_read_otherwise_are_refused_with_both_meanings(
-    word, older, newer
-):
-    said = f"a: line 2: {word} is {older} in YAML 1.1 and {newer} in YAML 1.2. Write the one"
-    with pytest.raises(SettingError, match=re.escape(said)):
+def test_words_that_the_versions_of_yaml_read_otherwise_are_refused(word, read):
+    message = f"a: line 2: {word} is {read} in YAML 1.1 and something else in YAML 1.2. Write"
+    with pytest.raises(SettingError, match=re.escape(message)):
         schema.parsed(f"a:\n  - {{b: {word}}}\n", "a")
-    for meaning in (older, newer):  # as the message writes it, it is accepted
-        result = schema.parsed(f"a: {meaning}\n", "a")
-        assert result == {"a": json.loads(meaning.replace(".0e", "e"))}
+    assert schema.parsed(f"a: {read}\n", "a") == {"a": json.loads(read)}
+
+
+def test_words_that_all_versions_of_yaml_read_alike():
+    text = "[1_000, -7, 1.0e-5, .5, .inf, -.inf, true, False, null, ~, 0x, 2020-01-01, a b]"
+    assert schema.parsed(text, "a") == yaml.safe_load(text)
 
 
 @settings(max_examples=500)
@@ -135,7 +120,7 @@ def test_a_number_is_what_its_digits_say(word):
         with pytest.raises(ValueError, match="could not convert"):
             float(read)
     elif read is not None:
-        assert read == (int(word, 16) if "x" in word else float(word))
+        assert read == float(word)
 
 
 def test_json_is_read_as_json_whatever_its_name(tmp_path):
@@ -149,11 +134,3 @@ def test_json_is_read_as_json_whatever_its_name(tmp_path):
     (tmp_path / "a.json").write_text('{"a": ' * 5000)
     with pytest.raises(SettingError, match="100 levels are no settings"):
         schema.read_yaml(tmp_path / "a.json")
-
-
-def test_words_on_the_command_line_keep_what_was_typed():
-    """Snakemake takes away quotes before it hands on the values, so none can be asked for."""
-    given = {"e": {"seeds": "012", "title": "no", "rates": ["0.5", "true", "{a: [1]}"]}}
-    config = copy.deepcopy(given)
-    studies.understand(config, given)
-    assert config == {"e": {"seeds": "012", "title": "no", "rates": [0.5, True, {"a": [1]}]}}

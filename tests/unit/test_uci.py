@@ -41,8 +41,7 @@ def test_formats(tmp_path, text, label, labels):
     ("line", "reason"),
     [
         ("1,2", "2 fields, separated by commas; 2 features and a label are expected"),
-        ("1;2;0", "1 fields, separated by commas; 2 features and a label are expected. There are"),
-        ("1 2 0", "There are as many separated by blanks"),
+        ("1;2;0", "1 fields, separated by commas; 2 features and a label are expected"),
         ("1,x,0", "value of feature 2 is not a number: 'x'"),
         ("1,1_0,0", "not a number: '1_0'"),
         ("1,nan,0", "value of feature 2 is not finite"),
@@ -64,7 +63,7 @@ def test_the_largest_number_as_c_prints_it(tmp_path):
 
 
 def test_a_delimiter_is_that_of_the_first_line(tmp_path):
-    with pytest.raises(DataError, match=r"line 2: 1 fields, separated by blanks; .* as many"):
+    with pytest.raises(DataError, match=r"line 2: 1 fields, separated by blanks; "):
         read(write(tmp_path, "1 2 0\n1,2,0\n"), 2)
 
 

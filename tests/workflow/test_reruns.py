@@ -205,7 +205,7 @@ SEEN = {"figures", "tables", *JUDGED}  # what new runs lead to
         ("ads/coverage.py", {"coverage", "figures", *JUDGED}, ()),
         ("kernels/pieces.py", {"run", "best_weights", *SEEN}, ALL),
         (
-            "data/lzw.py",
+            "data/fetch.py",
             {"fetch", "convert", "make_stream", "run", "best_weights", "make_log", *SEEN},
             ("perceptron", "top", "ads"),
         ),

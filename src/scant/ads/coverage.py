@@ -128,24 +128,21 @@ def contrary(rows: int) -> Setting:
     return Setting("contrary", "made up", rows, (0.05, 0.95), (16.0, 0.2 / 0.95), (0.02, 0.98))
 
 
-def deficient(rows: int, policy: str = "deterministic") -> Setting:
-    """A log of the hotel's campaign with deficient support: in a share of visits the best ad could
-    not be shown.
+def deficient(rows: int) -> Setting:
+    """A log of the hotel's campaign with deficient support: in a share of visits the best ad, which
+    the policy always shows, could not be shown.
 
     The other ads are then shown more often, as their propensities say. The mean weight is below 1
     by what the policy would have shown in vain.
-
-    policy : a key of `POLICIES`
     """
-    of, epsilon, share = setting("hotel", policy, rows), POLICIES[policy], 0.2
+    of, share = setting("hotel", "deterministic", rows), 0.2
     whole = [
         ((1 - share) * part, weight, click)
         for part, weight, click in zip(of.share, of.weight, of.click, strict=True)
     ]
-    rest = (share, epsilon, of.click[1])  # one of the K - 1 others, at 1 / (K - 1)
-    cells = zip(*whole, rest, strict=True)
-    unseen = share * (1 - epsilon) * of.click[0]
-    return Setting("hotel, deficient", policy, rows, *map(tuple, cells), unseen=unseen)
+    cells = zip(*whole, (share, 0.0, of.click[1]), strict=True)
+    unseen = share * of.click[0]
+    return Setting("hotel, deficient", of.policy, rows, *map(tuple, cells), unseen=unseen)
 
 
 def drifting(rows: int, drift: str, policy: str = "deterministic") -> Setting:

@@ -11,9 +11,8 @@ features that matter. At the default settings they differ from averages over an 
 by less than 1e-3, relative to their size.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import lru_cache, reduce
 from itertools import chain
 
@@ -21,13 +20,11 @@ import numpy as np
 
 from scant import files
 from scant.data.logs import Log
-from scant.declare.declarations import check_limits
-from scant.errors import DataError, SettingError, unknown
+from scant.errors import SettingError, check_name
 from scant.randomness import generator
 
 POINTS = 1 << 20  # users over whom offsets and intercepts are calibrated
 CHUNK = 1 << 16  # rows in work at a time, which bounds memory
-LARGEST = float(np.finfo(float).max)  # that a setting can be: whole numbers know no end
 DIMENSIONS = 10_000  # features of a user; the features of a chunk of users take 2.6 GB
 ROWS = 1 << 13  # rows of a softmax in work at a time, so that they stay in the cache
 SHAPES = ("linear", "tree", "bumps")
@@ -60,7 +57,7 @@ class Settings:
     world: int = 0
 
 
-# What settings mean, and their limits, see `scant.declare.families.Place`; `_check` has limits that
+# What settings mean, and their limits, see `scant.declare.families.Place`; `check` has limits that
 # depend on others.
 RULES = {
     "dimensions": (
@@ -208,93 +205,60 @@ def make(name: str, **settings) -> Campaign:
 
 
 def check(name: str, settings: Mapping) -> None:
-    """Raise the SettingErrors of `make` that need no campaign to be made: unknown names and values
-    out of range.
+    """Raise a SettingError for an unknown campaign, or for settings that do not fit its table or
+    each other; each by itself fits its rule.
     """
-    if name not in CAMPAIGNS:
-        raise unknown("campaign", name, CAMPAIGNS)
-    for key in settings:
-        if key not in (names := Settings.__dataclass_fields__):
-            raise unknown(f"setting of campaign {name!r}", key, names)
-    _check(name, Settings(**settings))
+    check_name("campaign", name, CAMPAIGNS)
+    chosen, (impressions, rates) = Settings(**settings), _table(name)
+    largest = 1 / rates.max()
+    rarest = (impressions / impressions.sum()).min()
+    for key, valid, requirement in (
+        (
+            "informative",
+            chosen.informative <= chosen.dimensions,
+            "from 2 to the number of dimensions",
+        ),
+        (
+            "floor",
+            chosen.floor < rarest,
+            f"above 0 and below the least share of impressions, {rarest:.3g}",
+        ),
+        (
+            "scale",
+            chosen.scale < largest,
+            f"above 0 and below {largest:.3g}, where an offer is always clicked",
+        ),
+        ("share", round(chosen.share * impressions.sum()) >= 1, "so large that a log has a row"),
+    ):
+        if not valid:
+            raise SettingError(
+                f"campaign {name!r}: {key} is {getattr(chosen, key)}; it must be {requirement}"
+            )
 
 
 def save(campaign: Campaign, path) -> None:
     """Write a campaign as JSON, numbers in full precision, and seal the file."""
-
-    def plain(value):
-        return value.tolist() if isinstance(value, np.ndarray) else value
-
-    content = {field.name: plain(getattr(campaign, field.name)) for field in fields(campaign)}
-    content |= {"settings": asdict(campaign.settings)}
-    content |= {
-        "pieces": {
-            field.name: plain(getattr(campaign.pieces, field.name)) for field in fields(Pieces)
-        }
-    }
-    with files.atomic(path) as temporary:
-        temporary.write_text(json.dumps(content | {files.SEAL: files.BLANK}, indent=1) + "\n")
-        files.seal(temporary)
+    files.write_sealed(path, asdict(campaign))
 
 
 def load(path) -> Campaign:
     """Read the campaign that `save` wrote."""
-    try:
-        files.check_seal(path)
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file)
-        content.pop(files.SEAL, None)
-        check(content["name"], content["settings"])
-        arrays = {
-            name: np.array(value) for name, value in content.items() if isinstance(value, list)
+    with files.foreign(path, "campaign of this project", files.anew(path)):
+        content = files.read_sealed(path)
+        parts = {
+            "settings": Settings(**content.pop("settings")),
+            "pieces": Pieces(**_arrays(content.pop("pieces"))),
         }
-        pieces = Pieces(
-            **{
-                key: np.array(value) if key != "shape" else value
-                for key, value in content["pieces"].items()
-            }
-        )
-        built = {"settings": Settings(**content["settings"]), "pieces": pieces}
-        campaign = Campaign(**(content | arrays | built))
-        _check_arrays(campaign)
-        return campaign
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        SettingError,
-    ) as error:
-        raise DataError(
-            path, f"not a campaign of this project ({error})", advice=files.anew(path)
-        ) from None
+        return Campaign(**_arrays(content), **parts)
 
 
-def _check_arrays(campaign: Campaign) -> None:
-    """Raise a ValueError for arrays that do not fit the campaign's table and settings."""
-    settings, pieces, offers = campaign.settings, campaign.pieces, len(_table(campaign.name)[0])
-    count = len(pieces.first)
-    for name, array, shape in (
-        *(
-            (name, getattr(campaign, name), (offers,))
-            for name in ("shares", "click_rates", "intercepts", "offsets")
-        ),
-        # NaN for the normal features
-        ("thresholds", np.nan_to_num(campaign.thresholds), (settings.dimensions,)),
-        ("view", campaign.view, (settings.dimensions, offers)),
-        ("weights", campaign.weights, (count, offers)),
-        ("centre", pieces.centre, (count, 2)),
-        *((name, getattr(pieces, name), (count,)) for name in ("first", "second")),
-    ):
-        if array.shape != shape or array.dtype.kind not in "if" or not np.isfinite(array).all():
-            raise ValueError(f"{name} of shape {array.shape}")
-    used = np.append(pieces.first, pieces.second)
-    if not count or used.dtype.kind != "i" or used.min() < 0 or used.max() >= settings.dimensions:
-        raise ValueError("pieces of no feature")
-    if pieces.shape != settings.shape or type(campaign.rows) is not int or campaign.rows < 1:
-        raise ValueError("another shape, or no rows")
+def _arrays(content: Mapping) -> dict:
+    """A mapping with arrays in place of lists, and without the seal of its file."""
+    return {
+        name: np.array(value) if isinstance(value, list) else value
+        for name, value in content.items()
+        if name != files.SEAL
+    }
 
 
 def true_ctrs(
@@ -340,45 +304,6 @@ def true_ctrs(
 
 
 # How a campaign is made
-
-
-def _check(name: str, settings: Settings) -> None:
-    """Raise a SettingError for a setting that is out of range."""
-    for key, default in asdict(Settings()).items():
-        value, kind = getattr(settings, key), type(default)
-        if kind is not str and (
-            not isinstance(value, int | kind)
-            or isinstance(value, bool)
-            or not abs(value) <= LARGEST
-        ):
-            is_to_be = "a whole number" if kind is int else "a finite number"
-            raise SettingError(f"campaign {name!r}: {key} is {value!r}; it must be {is_to_be}")
-    check_limits(asdict(settings), RULES, f"campaign {name!r}")
-    impressions, rates = _table(name)
-    largest = 1 / rates.max()
-    rarest = (impressions / impressions.sum()).min()
-    for key, valid, requirement in (
-        (
-            "informative",
-            settings.informative <= settings.dimensions,
-            "from 2 to the number of dimensions",
-        ),
-        (
-            "floor",
-            settings.floor < rarest,
-            f"above 0 and below the least share of impressions, {rarest:.3g}",
-        ),
-        (
-            "scale",
-            settings.scale < largest,
-            f"above 0 and below {largest:.3g}, where an offer is always clicked",
-        ),
-        ("share", round(settings.share * impressions.sum()) >= 1, "so large that a log has a row"),
-    ):
-        if not valid:
-            raise SettingError(
-                f"campaign {name!r}: {key} is {getattr(settings, key)}; it must be {requirement}"
-            )
 
 
 def _table(name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -708,16 +708,5 @@ class Checked:
                 "is needed"
             )
         if scores.dtype.kind not in "fiub" or not np.isfinite(scores).all():
-            raise SettingError(
-                f"{self.kind}: scores are to be finite numbers, and one is {_not_finite(scores)}"
-            )
+            raise SettingError(f"{self.kind}: scores are to be finite numbers")
         return scores.astype(np.float64)
-
-
-def _not_finite(scores: np.ndarray):
-    """The first score that is not a finite number."""
-    return next(
-        score
-        for score in scores.tolist()
-        if not (isinstance(score, (int, float)) and math.isfinite(score))
-    )

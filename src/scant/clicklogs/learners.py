@@ -7,7 +7,7 @@ or more. The ranker is that with the least cross entropy of these values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -122,13 +122,11 @@ class Estimator(OnLog):
     """An estimator of the clicks of the site's target.
 
     premise : what users must be like for it to be right
+    weighted : the function that gives the weighted clicks of each visit
     """
 
     premise: ClassVar[str]
-
-    def weighted(self, case: Case) -> Weighted:
-        """The weighted clicks of each visit."""
-        raise NotImplementedError
+    weighted: ClassVar[Callable[[Case], Weighted]]
 
     def of(self, log: Log, site: Site) -> Weighted:
         return self.weighted(Case(log, site.logging, site.target, self.look(log, site)))
@@ -141,9 +139,7 @@ class ItemPosition(Estimator):
     about = "Weights the click on a document in a place by the chances of that (Li et al. 2018)."
     premise = "what else is in the list does not matter"
     looks: ClassVar = {"": Look("blue", "o")}
-
-    def weighted(self, case):
-        return estimates.item_position(case)
+    weighted = staticmethod(estimates.item_position)
 
 
 class Prefix(Estimator):
@@ -156,9 +152,7 @@ class Prefix(Estimator):
     )
     premise = "what stands below does not matter"
     looks: ClassVar = {"": Look("green", "s")}
-
-    def weighted(self, case):
-        return estimates.prefix(case)
+    weighted = staticmethod(estimates.prefix)
 
 
 class WholeList(Estimator):
@@ -168,9 +162,7 @@ class WholeList(Estimator):
     about = "Weights the clicks on a list by the chances of the whole list."
     premise = "none"
     looks: ClassVar = {"": Look("grey", "x")}
-
-    def weighted(self, case):
-        return estimates.whole_list(case)
+    weighted = staticmethod(estimates.whole_list)
 
 
 class Pooled(Estimator):
@@ -184,9 +176,7 @@ class Pooled(Estimator):
     premise = "a click is looking at the place, by a curve that is known, times the document's pull"
     settings = (CURVE,)
     looks = _looks("orange", "^")
-
-    def weighted(self, case):
-        return estimates.pooled(case)
+    weighted = staticmethod(estimates.pooled)
 
 
 class Model(Estimator):
@@ -200,9 +190,7 @@ class Model(Estimator):
     premise = "what else is in the list does not matter; the model may be wrong"
     settings = (CURVE,)
     looks = _looks("purple", "D")
-
-    def weighted(self, case):
-        return estimates.doubly_robust(case)
+    weighted = staticmethod(estimates.doubly_robust)
 
 
 # --- learners

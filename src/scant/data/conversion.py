@@ -8,9 +8,9 @@ from scant.errors import DataError
 
 
 def convert(dataset: Dataset, part: str, original, target) -> None:
-    """Convert an original file by `tables.convert`, if it is still what was fetched."""
+    """Convert an original file by `tables.convert`, if it has the registered checksums still."""
     if Path(original).is_file():
-        fetch.check_copy(dataset, part, original)
+        fetch.check_content(dataset.part(part), original, original)
     try:
         tables.convert(dataset, part, original, target)
     except DataError as error:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scant.errors import DataError, short
-from scant.files import LONGEST, numbered_lines, skip_mark
+from scant.files import numbered_lines, skip_mark
 
 MAX_GRADE = 30  # at which 2^grade - 1 is exact; a larger number is a score, not a grade
 FLOATS = 1 << 24  # features of one block at most: 64 MB
@@ -119,7 +119,7 @@ def read_grouped(
     sizes_path : the second file
     """
     sizes = []
-    for number, line in numbered_lines(sizes_path, "It is no file of numbers of rows"):
+    for number, line in numbered_lines(sizes_path):
         if text := line.decode("latin-1").strip():
             if not re.fullmatch(r"[1-9]\d{0,8}", text, re.ASCII):
                 raise DataError(
@@ -130,7 +130,7 @@ def read_grouped(
     with tempfile.TemporaryDirectory() as folder:
         whole, rows = Path(folder, "with-queries.txt"), 0
         with open(whole, "wb") as target:
-            for _, line in numbered_lines(path, "It is no text of LETOR"):
+            for _, line in numbered_lines(path):
                 grade, rest = _GRADE.fullmatch(line).groups()
                 if grade:
                     rows += 1
@@ -192,23 +192,19 @@ def _blocks(path, form: _Form, size: int) -> Iterator[Block]:
     parser = _Parser(path, form)
     with open(path, "rb", buffering=0) as file:
         skip_mark(file)
-        for text, end, rest in _whole_lines(file, size):
+        for text, end in _whole_lines(file, size):
             yield from parser.blocks(text, end)
-            if rest > LONGEST:
-                reason = f"the line is longer than {LONGEST:,} bytes"
-                raise DataError(path, reason, parser.line, "It is no text of LETOR")
     if parser.has_rows and not parser.used.any():
         reason = "no line has a feature"
         advice = "It is a list of judgments: give the file that has features, too"
         raise DataError(path, reason, advice=advice)
 
 
-def _whole_lines(file, size: int) -> Iterator[tuple[bytearray, int, int]]:
+def _whole_lines(file, size: int) -> Iterator[tuple[bytearray, int]]:
     """The text of an open file, `size` bytes at a time, in a buffer that is written anew each time.
 
-    Yields the buffer, where its last whole line ends, and how many bytes follow of a line that is
-    not whole yet. These are moved to the front for the next time; a buffer half full of them is
-    doubled.
+    Yields the buffer, and where its last whole line ends. The bytes that follow, of a line that is
+    not whole yet, are moved to the front for the next time; a buffer half full of them is doubled.
     """
     length = os.fstat(file.fileno()).st_size or size  # 0 of what is no plain file
     # the last byte is for the end of a last line that lacks it
@@ -218,13 +214,13 @@ def _whole_lines(file, size: int) -> Iterator[tuple[bytearray, int, int]]:
         stop = rest + count
         end = text.rfind(b"\n", 0, stop) + 1
         rest = stop - end
-        yield text, end, rest
+        yield text, end
         text[:rest] = text[end:stop]
         if rest > len(text) // 2:
             text = text + bytearray(len(text))
     if rest:
         text[rest] = ord("\n")
-        yield text, rest + 1, 0
+        yield text, rest + 1
 
 
 class _Parser:

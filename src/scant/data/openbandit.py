@@ -8,8 +8,6 @@ features do not (they are salted differently), so that the item_context.csv besi
 read.
 """
 
-from pathlib import Path
-
 import numpy as np
 
 from scant import files
@@ -96,9 +94,6 @@ def _cells(path):
     """The cells of a CSV file as texts: a pandas frame without blank lines, by line less 1."""
     import pandas as pd
 
-    for number, _ in files.numbered_lines(path, "It is no log"):
-        if number == 1 and Path(path).stat().st_size <= files.LONGEST:
-            break
     with files.foreign(path, "CSV file of the Open Bandit Dataset"):
         cells = pd.read_csv(
             path,

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path, PurePosixPath
-from urllib.parse import urlsplit
 
-from scant.errors import SettingError, short, unknown
+from scant.errors import SettingError, unknown
 from scant.schema import check, of_project, read_yaml
 
 
@@ -153,12 +152,6 @@ def _dataset(name: str, entry: dict, own: bool = False, study: str = "") -> Data
     inside_paths = [part.package for part in parts.values() if part.package]
     if not own:
         inside_paths += [entry.get("folder", name), *(part.file for part in parts.values())]
-    for part in parts.values():
-        if {"{", "}"} & {*part.file} or not part.file.isprintable():
-            raise SettingError(
-                f"{name}: the file {part.file!r} has a brace or control character in its name. "
-                "Rename it"
-            )
     for path in inside_paths:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             raise SettingError(f"{name}: {path!r} leads out of the data folder")
@@ -178,27 +171,13 @@ def _dataset(name: str, entry: dict, own: bool = False, study: str = "") -> Data
 
 
 def check_address(dataset: Dataset, part: Part, url: str, origin: str | None = None) -> None:
-    """Raise a SettingError for what is no address, or for http without a checksum, unless the entry
-    says it is meant.
+    """Raise a SettingError for plain http without a checksum, unless the entry says it is meant.
 
     origin : the address that led to `url`; by default `url` itself
     """
-    try:
-        parts = urlsplit(url)
-        valid = (
-            parts.scheme in ("http", "https")
-            and parts.hostname
-            and parts.port != 0
-            and url.isprintable()
-        )
-    except ValueError:
-        valid = False
-    if not valid:
-        raise SettingError(f"{dataset.id}: {short(url)} is no address of http or https")
     origin = origin or url
-    of_archive = (
-        dataset.archive.sha256 if dataset.archive and dataset.archive.url == origin else None
-    )
+    archive = dataset.archive
+    of_archive = archive.sha256 if archive and archive.url == origin else None
     checked = part.sha256 or part.git_blob or of_archive or dataset.plain_http
     if url.lower().startswith("http:") and not checked:
         where = url if url == origin else f"{origin} leads to {url}, which"

@@ -13,13 +13,6 @@ from scant.files import numbered_lines
 
 ROWS = 8192  # rows of a block
 LARGEST = 3.40282356e38  # numbers up to this round to a finite float32: also FLT_MAX as C prints it
-DELIMITERS = {
-    b",": "commas",
-    None: "blanks",
-    b";": "semicolons",
-    b"\t": "tabs",
-    b"|": "bars",
-}  # those after blanks: not read
 
 
 class Examples(NamedTuple):
@@ -48,14 +41,17 @@ def read_uci(
     """
     place = {"first": 0, "last": features}[label]
     labels, rows, lines, any_rows, delimiter = [], [], [], False, b""
-    for number, line in numbered_lines(path, "It is no such table"):
+    for number, line in numbered_lines(path):
         if not line.strip():
             continue
         if delimiter == b"":  # of the first line
             delimiter = b"," if b"," in line else None
         count = line.count(delimiter) + 1 if delimiter else len(line.split())
         if count != features + 1:
-            raise DataError(path, *_miscounted(line, delimiter, features, count, number))
+            between = "commas" if delimiter else "blanks"
+            reason = f"{count} fields, separated by {between}; {features} features and a label"
+            advice = "Separate all fields by commas, or by blanks"
+            raise DataError(path, f"{reason} are expected", number, advice)
         fields = line.split(delimiter)
         name = label_text(fields.pop(place).decode("latin-1"))
         if not name or (classes is not None and name not in classes):
@@ -72,24 +68,6 @@ def read_uci(
         raise DataError(
             path, "the file has no rows", advice="It may have been cut short; fetch it again"
         )
-
-
-def _miscounted(
-    line: bytes, delimiter: bytes | None, features: int, count: int, number: int
-) -> tuple[str, int, str]:
-    """Reason, line and advice for a line that has not as many fields as are expected."""
-    reason = (
-        f"{count} fields, separated by {DELIMITERS[delimiter]}; {features} features and a "
-        "label are expected"
-    )
-    for other, name in DELIMITERS.items():
-        if other != delimiter and len(line.strip().split(other)) == features + 1:
-            return (
-                f"{reason}. There are as many separated by {name}",
-                number,
-                "Separate all fields by commas, or by blanks",
-            )
-    return reason, number, "Correct the line, or fetch the file again"
 
 
 def _examples(labels: list[str], rows: list, lines: list[int]) -> Examples:

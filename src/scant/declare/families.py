@@ -6,7 +6,6 @@ since the workflow and every job do.
 """
 
 import inspect
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
@@ -26,7 +25,6 @@ FAMILIES = {  # by kind, in the order in which the page shows them
 HEADLINE = "feedback"  # the question that pages open with
 # what figures and tables are made of
 READS = ("traces", "regret", "coverage", "streams", "logs", "nothing")
-FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")  # of a user's own figure or table
 TITLE = {
     "description": "The name that figures and tables show; the id if absent.",
     "type": "string",
@@ -565,11 +563,6 @@ def own_shown(named: str) -> Shown:
     shown = _own(named, "figure or table", Shown, "frame", "draw")
     with errors_of(named):
         check_name("input (reads)", shown.reads, READS)
-    if not FILE_NAME.fullmatch(shown.name):
-        raise SettingError(
-            f"{named}: its name {shown.name!r} is to be letters, digits, hyphens "
-            "and dots, as of a file"
-        )
     return shown
 
 

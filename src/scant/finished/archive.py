@@ -52,13 +52,6 @@ TYPES = {
     ".md": "text/markdown",
     "": "text/plain",
 }
-LICENCES = {  # the terms of the registry that a licence's address is known for
-    "CC BY 4.0": "https://creativecommons.org/licenses/by/4.0/",
-    "CC BY-NC-SA 4.0": "https://creativecommons.org/licenses/by-nc-sa/4.0/",
-}
-SPDX = re.compile(r"[A-Za-z][A-Za-z-]*\d?-\d[0-9.]*")  # the id of a licence, with its version
-MANIFEST = re.compile(rf"results/[^/]+/{re.escape(manifest.NAME)}")
-LARGEST = 1 << 26  # bytes of a manifest
 ABOUT = (
     "A study of learning to rank from scant feedback: verdicts on claims, tables, figures and "
     "settings."
@@ -71,13 +64,13 @@ def write(folder, target=None, runs: bool = False) -> Path:
     Parameters
     ----------
     folder : the study's results, results/{study}
-    target : the file to write. It may replace an earlier archive of the study, and no other file.
-        By default it has the folder's name, with .zip, and is in the working folder
+    target : the file to write, which may not be there yet. By default it has the folder's name,
+        with .zip, and is in the working folder
     runs : whether to pack run files and streams, too, which are large and can be made again
 
     Raises
     ------
-    SettingError : the file to write exists and is no archive of the study, or is in its folder
+    SettingError : the file to write is there, or is in the study's folder
     DataError : the study is not finished, or its files or the workflow have changed since
     """
     folder = Path(folder)
@@ -92,10 +85,9 @@ def write(folder, target=None, runs: bool = False) -> Path:
     study = content["study"]
     target = Path(target or f"{folder.absolute().name}.zip")
     check_outputs([target], [folder])
-    if os.path.lexists(target) and _study_of(target) != study:
+    if os.path.lexists(target):
         raise SettingError(
-            f"{target} is there, and is no archive of the study {study}: give another name, with "
-            "--output"
+            f"{target} is there already: delete it, or give another name, with --output"
         )
     names = [name for name in content["results"] if runs or not name.startswith(provenance.LARGE)]
     results = {f"results/{study}/{name}": folder / name for name in (*names, manifest.NAME)}
@@ -104,8 +96,6 @@ def write(folder, target=None, runs: bool = False) -> Path:
     workflow |= {
         name: provenance.source(name, folder) for name in content["inputs"] if name not in results
     }
-    if taken := {provenance.CRATE, README} & workflow.keys():
-        raise damaged(listed, f"lists {min(taken)}, which the archive has of its own")
     stamp = tuple(map(int, re.findall(r"\d+", content["made"]["date"])[:6]))
     read_me = readme(content, workflow).encode()
     described = json.dumps(crate(content, results, workflow), indent=1, ensure_ascii=False).encode()
@@ -200,21 +190,6 @@ def readme(content: dict, workflow: dict[str, Path]) -> str:
         scant=__version__,
         parts=parts,
     )
-
-
-def _study_of(path: Path) -> str | None:
-    """The id of the study whose archive this file is; None for other files."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            archive.getinfo(provenance.CRATE)
-            (name,) = (name for name in archive.namelist() if MANIFEST.fullmatch(name))
-            # others raise more errors
-            if archive.getinfo(name).compress_type != zipfile.ZIP_DEFLATED:
-                return None
-            with archive.open(name) as file:
-                return json.loads(file.read(LARGEST))["study"]
-    except Exception:  # whatever zipfile, zlib and json raise on anybody's file
-        return None
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes, stamp: tuple) -> None:
@@ -322,21 +297,13 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     known = registry.load(extra=content["settings"]["datasets"])
     read = dict.fromkeys(name.partition("/")[0] for name in content["data"])
     about["isBasedOn"] = [
-        add(f"#data-{id}", "Dataset", name=known[id].title or id, license=_terms(known[id]))
+        add(f"#data-{id}", "Dataset", name=known[id].title or id, license=known[id].terms)
         for id in read
         if id in known
     ]
     for name, value in about.items():
         found.root_dataset[name] = value
     return found.metadata.generate()
-
-
-def _terms(dataset: registry.Dataset) -> str:
-    """The address of a data set's licence, if it is known; else its terms in words."""
-    if SPDX.fullmatch(dataset.terms):
-        return f"https://spdx.org/licenses/{dataset.terms}"
-    addresses = (url for name, url in LICENCES.items() if dataset.terms.startswith(name))
-    return next(addresses, dataset.terms)
 
 
 def _version(made: dict) -> str:

@@ -2,7 +2,9 @@
 results/reference/{study}.
 """
 
+import csv
 import gzip
+import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -133,7 +135,7 @@ def keep(folder) -> Path:
 
     Raises
     ------
-    SettingError : the folder is a reference itself, or a link, or a folder of the reference is one
+    SettingError : the folder is a reference itself
     DataError : the study is not finished, or damaged, or of another name than its folder
     """
     folder = Path(folder)
@@ -141,18 +143,11 @@ def keep(folder) -> Path:
         raise SettingError(
             f"{folder} is a reference itself: give the folder of a study, results/STUDY"
         )
-    if folder.absolute().is_symlink():
-        raise SettingError(f"{folder} is a link, perhaps to another study: give the folder itself")
     study, target = read(folder), reference_of(folder)
     if study.study != (name := folder.absolute().name):
         reason = f"is of the study {study.study}, and not of {name}"
         advice = "Nothing is changed in the results of another study"
         raise DataError(folder / manifest.NAME, reason, advice=advice)
-    for place in (target.parent, target, target / "tables", target / "figures"):
-        if place.is_symlink():
-            raise SettingError(
-                f"{place} is a link, through which nothing is written: put a folder in its place"
-            )
     drawn = study.manifest.get("results", {}).items()
     drawn = {name: digest for name, digest in drawn if fnmatchcase(name, "figures/*.csv")}
     _check_unchanged(folder, drawn)
@@ -185,15 +180,13 @@ def csv_text(rows: Iterable[Mapping], head: Iterable[str], significant: int | No
     """Rows as CSV with the columns `head`; numbers that have a point to so many significant
     digits.
     """
-    texts = ({name: "" if row[name] is None else str(row[name]) for name in head} for row in rows)
-    lines = [list(head), *([_rounded(text, significant) for text in row.values()] for row in texts)]
-    return "".join(",".join(map(_quoted, line)) + "\n" for line in lines)
-
-
-def _quoted(text: str) -> str:
-    """A cell as CSV has it, which no spreadsheet runs."""
-    text = harmless_text(text)
-    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\n\r') else text
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    for row in rows:
+        cells = ("" if row[name] is None else str(row[name]) for name in head)
+        writer.writerow([harmless_text(_rounded(cell, significant)) for cell in cells])
+    return text.getvalue()
 
 
 def _rounded(text: str, significant: int | None) -> str:

@@ -63,7 +63,7 @@ def facts(
         "environment": _environment(),
         "timings": timings(folder),
         "authors": authors(),
-        "citation": citation(papers=bool(_documents(stated))),
+        "citation": citation(),
         "commands": _commands(plan, folder, study_file),
     }
 
@@ -248,38 +248,17 @@ def authors() -> str:
     return " and ".join(name[:1].lower() + name[1:] for name in names)
 
 
-def citation(papers: bool) -> str:
-    """BibTeX entries that cite the project and, if a study judges them, the papers that it tests;
-    from CITATION.cff.
-    """
+def citation() -> str:
+    """The BibTeX entry that cites the project, from CITATION.cff."""
     cited = read_yaml(of_project(CITATION))
-    return "\n\n".join(map(_bibtex, [cited, *(cited["references"] if papers else ())]))
-
-
-def _bibtex(cited: dict) -> str:
-    """The BibTeX entry of the project or of a reference, as CITATION.cff describes it."""
-    kinds = {"software": "software", "thesis": "phdthesis", "conference-paper": "inproceedings"}
-    forms = ("{{{name}}}", "{family-names}, {given-names}")
-    people = [forms["name" not in author].format(**author) for author in cited["authors"]]
-    year = cited.get("year") or cited["date-released"][:4]
     fields = {
-        "author": " and ".join(people),
+        "author": " and ".join(f"{{{author['name']}}}" for author in cited["authors"]),
         "title": f"{{{cited['title']}}}",
-        "school": cited.get("institution", {}).get("name"),
-        "booktitle": cited.get("collection-title"),
-        "volume": cited.get("volume"),
-        "pages": "{start}--{end}".format(**cited) if "start" in cited else None,
-        "year": year,
-        **{name: cited.get(name) for name in ("version", "license")},
-        "note": next((identifier["value"] for identifier in cited.get("identifiers", ())), None),
-        "url": cited.get("url"),
+        "year": cited["date-released"][:4],
+        **{name: cited.get(name) for name in ("version", "license", "url")},
     }
-    kind, key = kinds.get(cited["type"], "misc"), "scant"
-    if kind != "software":
-        last = cited["title"].split()[-1].strip(":")
-        key = f"{people[0].partition(',')[0]}{year}{last}".lower()
     lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
-    return f"@{kind}{{{key},\n" + ",\n".join(lines) + "\n}"
+    return "@software{scant,\n" + ",\n".join(lines) + "\n}"
 
 
 def _datasets(study_plan: Plan) -> list[dict]:

@@ -16,7 +16,6 @@ from statistics import median_low
 from urllib.parse import quote
 
 from scant.declare import families
-from scant.errors import SettingError
 from scant.files import number, read_cells, visible, write_text
 from scant.page import templates
 from scant.page.inline import inline, size
@@ -38,10 +37,8 @@ from scant.verdict.readings import Cell, Claim, titled
 
 VERDICTS = dict(zip(words.VERDICTS, "✓✗±?≈∅" + ABSENT, strict=True))  # in the order that sorts them
 MANY = 8  # columns; in a table of more, those that are the same in every row are told beside it
-LISTED = 3  # titles in the name of a board
 FEW = 12  # cells; a claim of no more has them unfolded
 ROWS = 200  # a table of more is not on the page, but in its file
-LIMIT = 5_000_000  # bytes
 
 
 def make(
@@ -65,7 +62,6 @@ def make(
 
     Raises
     ------
-    SettingError : the page would be larger than LIMIT
     DataError : a figure or table cannot be read
     """
     folder, boards = Path(folder), about["boards"]
@@ -97,27 +93,7 @@ def make(
         "settings": _yaml(study_settings),
         "timings": _rows(about["timings"]),
     }
-    page = render(parts)
-    if (excess := len(page.encode()) - LIMIT) > 0:
-        _leave_out(figures, {id(question["figure"]) for question in parts["questions"]}, excess)
-        page = render(parts)
-    if (needed := len(page.encode())) > LIMIT:
-        raise SettingError(
-            f"the page of {parts['study']!r} would take {needed / 1e6:.1f} MB, more than "
-            f"{LIMIT / 1e6:g}: show fewer experiments in its figures, or make two studies of it"
-        )
-    write_text(target, page)
-
-
-def _leave_out(figures: list[dict], kept: set[int], excess: int) -> None:
-    """Leave the largest figures to their files, until that many bytes are saved.
-
-    kept : the `id` of figures that stay
-    """
-    for figure in sorted(figures, key=lambda figure: -len(figure["svg"])):
-        if excess > 0 and id(figure) not in kept:
-            excess -= len(figure["svg"].encode())
-            figure["svg"] = ""
+    write_text(target, render(parts))
 
 
 def sentences(claims: list[Claim]) -> list[str]:
@@ -187,28 +163,16 @@ def _parts(claims: list[dict]) -> list[dict]:
 
 
 def _named(boards: dict[str, list[dict]]) -> dict[str, list[dict]]:
-    """Boards with `name`: their experiment's title and, as far as it takes to tell those of a kind
-    apart, the streams, the learners, and the experiment's id.
+    """Boards with `name`: their experiment's title, and its id where others of its kind have the
+    same.
     """
-    firsts = {id: of[0] for id, of in boards.items()}
-    names = {id: first["title"] for id, first in firsts.items()}
-    learners = {id: [row["learner"] for row in first["rows"]] for id, first in firsts.items()}
-    further = (
-        {id: f", on {_listed(first['streams'])}" for id, first in firsts.items()},
-        {id: f": {_listed(titles)}" for id, titles in learners.items()},
-        {id: f" ({id})" for id in boards},
-    )
-    for texts in further:
-        shared = Counter((firsts[id]["kind"], name) for id, name in names.items())
-        for id, name in names.items():
-            names[id] += texts[id] if shared[firsts[id]["kind"], name] > 1 else ""
-    return {id: [one | {"name": names[id]} for one in of] for id, of in boards.items()}
+    titles = Counter((of[0]["kind"], of[0]["title"]) for of in boards.values())
 
+    def name(id: str, board: dict) -> str:
+        shared = titles[board["kind"], board["title"]] > 1
+        return board["title"] + (f" ({id})" if shared else "")
 
-def _listed(titles: list[str]) -> str:
-    """Titles, which may have commas; of many the first ones, and how many more."""
-    more = [f"{len(titles) - LISTED} more"] if len(titles) > LISTED + 1 else titles[LISTED:]
-    return "; ".join([*titles[:LISTED], *more])
+    return {id: [one | {"name": name(id, one)} for one in of] for id, of in boards.items()}
 
 
 def _counted(row: str, claims: list[dict]) -> str:

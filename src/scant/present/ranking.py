@@ -157,21 +157,16 @@ def _reading(name: str, details: dict, tuning: str | None, set_aside: bool) -> s
 
     set_aside : whether there are seeds that only choose rates
     """
-    if tuning is not None and "tuning" not in details:
-        raise SettingError(f"nothing is tuned in experiment {name!r}: leave tuning out")
-    if tuning is not None:
-        check_name("tuning", tuning, TUNINGS)
-    if tuning == "held-out" != details["tuning"] and not set_aside:
+    own = details.get("tuning")
+    if tuning is None:
+        return own
+    check_name("tuning", tuning, TUNINGS)
+    chosen_apart = details.get("grid") == "tuning-seeds"
+    if tuning != own and (own is None or chosen_apart or (tuning == "held-out" and not set_aside)):
         raise SettingError(
-            f"nothing was held out in experiment {name!r}: it has tuning "
-            f"{details['tuning']!r} alone"
+            f"experiment {name!r} has no runs that were tuned so ({tuning}): leave tuning out"
         )
-    if tuning == "paper" and details.get("grid") == "tuning-seeds":
-        raise SettingError(
-            f"the reported seeds of experiment {name!r} played what other seeds chose alone: leave "
-            "tuning out"
-        )
-    return tuning or details.get("tuning")
+    return tuning
 
 
 def ranked(values: pd.DataFrame, better: str) -> pd.DataFrame:

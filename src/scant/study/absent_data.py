@@ -19,8 +19,7 @@ def absent(study: Mapping, datasets: Mapping[str, Dataset]) -> dict[str, str]:
     """The data sets that a study reads and cannot have, each with the first file that is nowhere.
 
     A file can be had if results hold it or its table; if it is on this machine (see
-    `scant.data.fetch.on_disk`); if there is a mirror at an address, which is not asked; or if its
-    publisher lets anybody download it.
+    `scant.data.fetch.on_disk`); or if its publisher lets anybody download it.
 
     study, datasets : as `scant.study.settings.load` returns them
     """
@@ -45,7 +44,6 @@ def _can_be_had(dataset: Dataset, part: str, mirror: str | None) -> bool:
     wanted = dataset.part(part)
     return (
         any(Path(path).is_file() for path in made)
-        or fetch.is_address(mirror)
         or fetch.downloadable(dataset, wanted)
         or fetch.on_disk(dataset, wanted, mirror) is not None
     )

@@ -9,13 +9,11 @@ from pathlib import Path
 from scant.data import fetch, registry
 from scant.declare import families
 from scant.declare.declarations import TUNING, Learner, own, own_class, settings_of
-from scant.errors import SettingError, check_name, errors_of, nearest, short
+from scant.errors import SettingError, check_name, errors_of, nearest
 from scant.files import write_text
-from scant.schema import check, of_project, parsed, read_yaml, with_defaults
+from scant.schema import check, of_project, read_yaml, with_defaults
 from scant.study import absent_data, grouping, plan, settled, sweeps
 from scant.study.schema import (
-    experiment_settings,
-    figures_to_ask_for,
     learner_settings,
     own_settings,
     schema,
@@ -59,7 +57,6 @@ def load(
     SettingError : names the key at fault, and the nearest valid name if there is one
     """
     if not checked:
-        _check_misplaced(config)
         check(config, schema(), "study")
         if config["study"].casefold() in TAKEN:
             raise SettingError(
@@ -72,11 +69,9 @@ def load(
             registry.find(datasets, name)
         _check(study, datasets)
     study = sweeps.expand(study, datasets)
-    if not checked:
-        if any("stands_for" in experiment for experiment in study["experiments"].values()):
-            _check(study, datasets)
-        for section in (*families.places(), "learners", "experiments"):
-            _refuse_alike(section, study[section])
+    swept = any("stands_for" in experiment for experiment in study["experiments"].values())
+    if swept and not checked:
+        _check(study, datasets)
     names = study.get("missing", absent_data.STOP)
     if isinstance(names, list):
         study = absent_data.without(study, datasets, names)
@@ -143,44 +138,6 @@ def unplayed(config: dict) -> list[str]:
     return [f"{key}: no experiment names {', '.join(ids)}" for key, ids in unnamed.items() if ids]
 
 
-def understand(config: dict, overrides: Mapping) -> None:
-    """Take the values of Snakemake's `--config` for what they mean in YAML: Snakemake leaves `true`
-    or `[1]` as texts.
-
-    config : the settings, which are changed
-    overrides : what the command line gave of them
-    """
-    for key, value in overrides.items():
-        if isinstance(value, Mapping) and isinstance(config.get(key), dict):
-            understand(config[key], value)
-        elif config.get(key) == value:
-            config[key] = _understood(value)
-
-
-def _understood(value):
-    if isinstance(value, list):
-        return [_understood(item) for item in value]
-    if not isinstance(value, str):
-        return value
-    try:
-        return parsed(value, "--config")
-    except SettingError:  # also a word with two meanings: its quotes, if it had any, are gone
-        return value
-
-
-def _refuse_alike(what: str, names) -> None:
-    """Raise a SettingError for names that differ in upper and lower case alone: on some systems
-    they are one file.
-    """
-    spelling = {}
-    for name in names:
-        if (other := spelling.setdefault(name.casefold(), name)) != name:
-            raise SettingError(
-                f"{what}: {other!r} and {name!r} differ in upper and lower case alone. Rename one "
-                "of them"
-            )
-
-
 def check_file(config: dict, file, record) -> None:
     """Refuse a second study file with the id of another, whose results it would overwrite; keep
     which file is first.
@@ -195,12 +152,9 @@ def check_file(config: dict, file, record) -> None:
 
     Raises
     ------
-    SettingError : names both files; or the id differs from another one in results in upper and
-        lower case alone
+    SettingError : names both files
     """
     file, record, id = str(file), Path(record), config["study"]
-    folders = [path.name for path in Path("results").glob("*")]
-    _refuse_alike("results", [*(name for name in folders if name.lower() == id.lower()), id])
     first = record.read_text(encoding="utf-8") if record.is_file() else ""
     if first == file:
         return
@@ -231,17 +185,11 @@ def check_own_files(study: dict, datasets: Mapping) -> None:
         for part, settings in entry["parts"].items():
             file = Path(settings["file"])
             elsewhere = {"archive", "folder"} & entry.keys() or {"url", "package"} & settings.keys()
-            if elsewhere or fetch.is_address(mirror):
+            if elsewhere:
                 continue
-            try:
-                if fetch.on_disk(datasets[name], datasets[name].part(part), mirror):
-                    continue
-                names = [path.name for path in file.parent.glob("*")]
-            except OSError as error:  # such as for a name that is too long
-                raise SettingError(
-                    f"datasets.{name}.parts.{part}: {short(str(file))}: {error.strerror}"
-                ) from None
-            near = nearest(file.name, names)
+            if fetch.on_disk(datasets[name], datasets[name].part(part), mirror):
+                continue
+            near = nearest(file.name, [path.name for path in file.parent.glob("*")])
             raise SettingError(
                 f"datasets.{name}.parts.{part}: there is no file {file}"
                 + (f"; did you mean {file.with_name(near)}?" if near else "")
@@ -335,50 +283,6 @@ def _check_parts(parts: Mapping[str, dict], datasets: Mapping, path: str) -> Non
                     what = "where: name the kind of experiment, as in {kind: perceptron}"
                     raise SettingError(what)
             check_selectors(claim, datasets)
-
-
-def _check_misplaced(config: dict) -> None:
-    """Raise a SettingError for a setting that only other kinds of learners or experiments have.
-
-    It is checked before the schema, whose message would not say that.
-    """
-    declared = families.families()
-    learners = {kind: {*learner_settings(kind)} for kind in families.kinds()}
-    experiments = {kind: {*experiment_settings(one)} for kind, one in declared.items()}
-    for section, settings, where in (
-        ("learners", learners, "for the kind"),
-        ("experiments", experiments, "in an experiment of kind"),
-    ):
-        everywhere = set().union(*settings.values())
-        for name, kind, entry in _entries(config, section):
-            if section == "learners" and kind in settings and "options" in entry:
-                raise SettingError(
-                    f"learners.{name}: options are for learners of your own (kind: module:Class)"
-                )
-            for key in sorted(everywhere - settings.get(kind, everywhere)):
-                if key in entry:
-                    raise SettingError(f"{section}.{name}: {key} does nothing {where} {kind!r}")
-    figures = {kind: {*figures_to_ask_for(one)} for kind, one in declared.items()}
-    everywhere = set().union(*figures.values())
-    for name, kind, entry in _entries(config, "experiments"):
-        for figure in sorted(everywhere - figures.get(kind, everywhere)):
-            if isinstance(entry.get("figures"), list) and figure in entry["figures"]:
-                raise SettingError(
-                    f"experiments.{name}: {figure} is no figure of an experiment of kind {kind!r}"
-                )
-
-
-def _entries(config: dict, section: str):
-    """The id, kind and settings of each entry of a section; entries that are no mapping with a kind
-    are skipped.
-    """
-    entries = config.get(section)
-    if not isinstance(entries, dict):
-        return
-    default = next(iter(families.families())) if section == "experiments" else None
-    for name, entry in entries.items():
-        if isinstance(entry, dict) and isinstance(kind := entry.get("kind", default), str):
-            yield name, kind, entry
 
 
 def _check(study: dict, datasets: dict) -> None:

@@ -15,10 +15,6 @@ from scant.errors import SettingError, errors_of
 from scant.schema import check
 from scant.study.schema import learner_settings, readings
 
-# characters of an id, which becomes a file's name, with an ending and what temporary files add to
-# it
-LONGEST = 200
-
 
 def expand(study: dict, datasets: Mapping) -> dict:
     """The study with a further experiment for every combination of levels, after the experiment
@@ -226,13 +222,7 @@ def said(levels: dict) -> str:
 
 def _name(name: str, levels: dict) -> str:
     """The id of an experiment, place or learner under some levels, such as "letor+rounds-100"."""
-    id = "+".join([name, *(f"{key}-{_text(value)}" for key, value in levels.items())])
-    if len(id) > LONGEST:
-        raise SettingError(
-            f"{id[:40]}... has {len(id)} characters, {LONGEST} at most. Shorten the "
-            "id, or its levels"
-        )
-    return id
+    return "+".join([name, *(f"{key}-{_text(value)}" for key, value in levels.items())])
 
 
 def _text(value) -> str:

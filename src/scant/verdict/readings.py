@@ -4,24 +4,20 @@ shows them.
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict
 
 import pandas as pd
 
-from scant.errors import DataError, short
+from scant.errors import DataError
 from scant.files import anew, crc, damaged, foreign, metadata_of, read_parquet, read_rows
-from scant.verdict.words import ROWS, VERDICTS
 
 OF_CELLS = [
     "claim", "statement", "family", "row", "quantity", "experiment", "tuning", "first", "stream",
     "learner", "against",
 ]  # fmt: skip
 BESIDE = ("agreeing", "agreeing_least", "tipping", "worst")
-# the words of some columns
-KNOWN = {"verdict": VERDICTS, "row": ROWS, "control_verdict": ("", *VERDICTS)}
 OVERALL = "mean of all cells"  # the stream of a row that sums a reading up
 
 
@@ -105,12 +101,7 @@ def claims(path, needed: Iterable[str] = COLUMNS, advice: str = "") -> list[Clai
     ------
     DataError : it is damaged, or holds something else
     """
-    rows = _rows(Path(path), Claim, needed, advice or anew(path))
-    if twice := [id for id, count in Counter(row["id"] for row in rows).items() if count > 1]:
-        raise DataError(
-            path, f"the claim {short(twice[0])} is there twice", advice=advice or anew(path)
-        )
-    return rows
+    return _rows(Path(path), Claim, needed, advice or anew(path))
 
 
 def cells(path, needed: Iterable[str] = CELL_COLUMNS, advice: str = "") -> list[Cell]:
@@ -144,29 +135,16 @@ def frame(rows: Sequence[Mapping], kind: type) -> pd.DataFrame:
 
 def _rows(path: Path, kind: type, needed: Iterable[str], advice: str) -> list:
     """The rows of a file, with values of the types that `kind` has for its columns."""
-    if path.suffix == ".parquet":
-        with foreign(path, "whole file of claims", advice):
+    with foreign(path, "whole file of claims", advice):
+        if path.suffix == ".parquet":
             table = read_parquet(path)
             head, rows = table.column_names, table.to_pylist()
-    else:
-        head, rows = read_rows(path, advice)
-    if missing := [name for name in needed if name not in head]:
-        raise DataError(path, f"lacks the columns {', '.join(missing)}", advice=advice)
-    types = {name: of for name, of in kind.__annotations__.items() if name in head}
-    for number, row in enumerate(rows, 2):
-        line = None if path.suffix == ".parquet" else number
-        for name, of in types.items():
-            try:
-                value = _value(row[name], of)
-            except (TypeError, ValueError, OverflowError):
-                what = {str: "text", int: "whole number"}.get(of, "number")
-                reason = f"has {short(str(row[name]))} for {name}, which is no {what}"
-                raise DataError(path, reason, line, advice) from None
-            if name in KNOWN and value not in KNOWN[name]:
-                reason = f"has the {name} {short(value)}, which is none of {', '.join(KNOWN[name])}"
-                raise DataError(path, reason, line, advice)
-            row[name] = value
-    return rows
+        else:
+            head, rows = read_rows(path, advice)
+        if missing := [name for name in needed if name not in head]:
+            raise DataError(path, f"lacks the columns {', '.join(missing)}", advice=advice)
+        types = {name: of for name, of in kind.__annotations__.items() if name in head}
+        return [row | {name: _value(row[name], of) for name, of in types.items()} for row in rows]
 
 
 def _value(value, of: type):
@@ -174,14 +152,10 @@ def _value(value, of: type):
     if of is bool:
         return value == "True"
     if of is str:
-        if not isinstance(value, str):
-            raise TypeError
         return value
-    number = math.nan if value in (None, "") else float(value)
     if of is int:
-        if not number.is_integer():
-            raise ValueError
-        return int(number)
+        return int(value)
+    number = math.nan if value in (None, "") else float(value)
     return None if math.isnan(number) and of is not float else number
 
 

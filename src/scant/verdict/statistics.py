@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from scant.errors import SettingError, check_name
+from scant.errors import SettingError
 from scant.verdict import anytime
 from scant.verdict.words import SILENT
 
@@ -59,25 +59,14 @@ def claimed(comparison: str, margin: float = 0.0, of=None, bound: float = math.n
     margin : a number, or, with `of`, a share of it
     of : (n,) quantity, not below 0, that the margin is a share of, by seed
     bound : of "slope"
-
-    Raises
-    ------
-    SettingError : there is no such comparison, or the numbers do not suit it
     """
     of = 1.0 if of is None else np.asarray(of, float)
-    if np.any(of < 0) or not math.isfinite(margin):
-        raise SettingError("a margin is a number, or a share of a quantity that is not below 0")
-    if comparison == "close" and not (margin > 0 and np.any(of > 0)):
-        raise SettingError("a claim of `close` needs a margin above 0: say how close is close")
-    if comparison == "slope" and not (math.isfinite(bound) and margin >= 0):
-        raise SettingError(f"bound {bound} of a slope: give the largest, and no margin below 0")
     ends = {
         "greater": (margin * of, math.inf, False),
         "less": (-math.inf, margin * of, False),
         "close": (-margin * of, margin * of, True),
         "slope": (-math.inf, bound + margin, True),
     }
-    check_name("comparison", comparison, ends)
     return Claimed(*ends[comparison])
 
 
