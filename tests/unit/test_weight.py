@@ -16,28 +16,28 @@ ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 # Tokens of code by room, a folder of scant or a package beside it: no comments, a docstring is one.
 CODE = {
-    "": 16_821,
-    "ads": 15_727,
-    "bandits": 17_944,
-    "clicklogs": 11_506,
-    "data": 20_429,
-    "declare": 4_455,
-    "finished": 11_850,
-    "games": 33_752,
-    "generalisation": 17_158,
-    "kernels": 33_284,
-    "page": 15_425,
-    "present": 8_801,
-    "rankers": 49_369,
-    "scant_ads": 101_772,
+    "": 16_059,
+    "ads": 15_646,
+    "bandits": 17_249,
+    "clicklogs": 11_430,
+    "data": 17_246,
+    "declare": 4_426,
+    "finished": 11_406,
+    "games": 31_816,
+    "generalisation": 16_966,
+    "kernels": 33_086,
+    "page": 14_712,
+    "present": 8_711,
+    "rankers": 48_018,
+    "scant_ads": 93_621,
     "starter": 521,
-    "study": 15_082,
-    "theory": 13_886,
-    "verdict": 18_935,
+    "study": 14_280,
+    "theory": 12_974,
+    "verdict": 18_653,
 }
-LINES = {"rules": 520, "claims": 2_883}
-TOKENS = {"tests": 406_671}
-WORDS = {"documents": 31_700}  # README and docs, without the marks of numbers
+LINES = {"rules": 502, "claims": 2_883}
+TOKENS = {"tests": 397_298}
+WORDS = {"documents": 31_486}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,
