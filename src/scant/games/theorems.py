@@ -360,11 +360,11 @@ def _sorts() -> Iterator[Check]:
 
 
 def _gumbel_chance(weights: np.ndarray) -> float:
-    """The probability that weights plus noise with the distribution function e^(-e^-x) descend, in
-    the order given.
+    """The probability that weights plus noise, with the distribution function e^(-e^-x), are in
+    descending order.
 
-    From the last on, P(it and those after it descend, all below x) is an integral over x, taken of
-    an interpolation.
+    From the last weight on: the probability that it and the weights after it descend, all below x,
+    is an integral up to x, taken of an interpolation.
     """
     below = None
     for weight in weights[::-1]:

@@ -242,9 +242,9 @@ def hoeffding(number: int, items: int, rounds: int, spread: float) -> float:
 
 def pege_phases(rounds: int, cells: int) -> tuple[np.ndarray, np.ndarray]:
     """How often PEGE explores each cell in each phase, and how many rounds it then exploits; int64,
-    as cover T rounds.
+    for as many phases as cover T rounds.
 
-    Phase b has b and exp(b), rounded down (Chaudhuri & Tewari 2016, Algorithm 1).
+    In phase b these are b and exp(b), rounded down (Chaudhuri & Tewari 2016, Algorithm 1).
     """
     repeats, lengths, covered = [], [], 0
     while covered < rounds:

@@ -327,8 +327,8 @@ def cell_verdicts(claim: Verdict, cells: Sequence[Verdict], of_mean: bool = Fals
     """The verdicts on the cells of a claim, corrected as the claim is and for their number.
 
     Where the claim holds it holds in every cell, unless it is about their mean (`of_mean`).
-    Elsewhere each cell's p-values are held against the claim's threshold by their number, as in
-    `together`.
+    Elsewhere each cell's p-values are held against the claim's threshold over the number of cells,
+    as in `together`.
     """
     tests = sum(cell.tested for cell in cells)
 
@@ -404,9 +404,7 @@ def _main_effect(values: np.ndarray, levels: np.ndarray) -> float:
 
 
 def agreeing_least(agreeing: int, n: int) -> float:
-    """The share of all seeds in which it is so at least, if it is in so many of n
-    (Clopper-Pearson).
-    """
+    """A lower bound on the share of all seeds that agree, if `agreeing` of n do (Clopper-Pearson)."""
     from scipy import special
 
     return float(special.betaincinv(agreeing, n - agreeing + 1, THRESHOLD)) if agreeing else 0.0

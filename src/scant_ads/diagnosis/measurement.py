@@ -361,8 +361,8 @@ def _late(tally, design: float) -> Iterator[Problem]:
 
 
 def _scales(rewards: Rewards, tally) -> Iterator[Problem]:
-    """The ad whose rewards are a hundred or a thousand times those of others, or as small a part of
-    them.
+    """The ad whose mean reward is about 100 or 1,000 times that of the others, or a hundredth or
+    thousandth of it.
     """
     means = {
         ad: tally.clicks(ad) / counts[0]

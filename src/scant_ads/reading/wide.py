@@ -22,8 +22,8 @@ ONE_REWARD = (
 
 
 def apart(path, table, column_of: Callable[[str], str], lines: np.ndarray | None) -> tuple:
-    """A table with a row for each place of lists in its cells, and the number of each row's list
-    from 1, or its line; or the table as it is, and None.
+    """A table whose cells hold lists, taken apart: with a row for each place; and of each row the
+    line of its list, or the number of the list from 1. A table without lists as it is, and None.
 
     column_of : what the table calls a role
     lines : of the rows, if they have some
