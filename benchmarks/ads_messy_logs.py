@@ -567,13 +567,13 @@ CASES: dict[str, tuple] = {
     "json-column": (
         "a JSON context in CSV",
         NUMBERS,
-        "taken apart",
+        "",
         lambda w: w.given((log := w.log())[NEEDED].join(nested(log)), seen=nested),
     ),
     "struct": (
         "a struct in parquet",
         NUMBERS,
-        "taken apart",
+        "",
         lambda w: w.given(
             (log := w.log())[NEEDED].join(objects(log)), name="log.parquet", seen=objects
         ),

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scant_ads.reading import hashing
-from scant_ads.reading.names import is_called_a_place, is_called_a_visit, is_called_an_id
+from scant_ads.reading.names import is_called_a_place, is_called_a_visit, words_of
 from scant_ads.reading.visits import Problem, Visits
 
 LISTS, ABOVE, PLACE = "lists", "given-above", "of-place"  # the kinds of the problems
@@ -101,7 +101,7 @@ def _keys(head: Visits, place: np.ndarray | None) -> Iterator[Key]:
         yield Key("--id", numbered(*head.id.T), uniform, "", True, True)
     for name in filter(is_called_a_visit, head.names):
         visit, mend = _codes(head, name), f"--ignore {quote(name)}"
-        is_sure = is_called_an_id(name) or USUAL * (visit.max() + 1) >= len(visit)
+        is_sure = words_of(name) != {"visit"} or USUAL * (visit.max() + 1) >= len(visit)
         yield Key(repr(name), visit, uniform, mend, True, is_sure)
     columns = {}
     if head.user is not None:

@@ -72,11 +72,6 @@ def is_called_a_visit(name: str) -> bool:
     return bool(words & VISITS) and words <= VISITS | IDS
 
 
-def is_called_an_id(name: str) -> bool:
-    """Whether a column called a visit tells visits apart: `visit` alone may be a number."""
-    return words_of(name) != {"visit"}
-
-
 def is_called_a_place(name: str) -> bool:
     """Whether a column has a name as one of places in a list: slot, rank, pos."""
     return bool(words_of(name) & PLACES) and words_of(name) <= PLACES
