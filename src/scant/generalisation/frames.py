@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
-from scant.present.intervals import cells, t_interval
+from scant.present.intervals import cells, mean_cells
 from scant.present.slopes import runs, slope, slope_columns
 from scant.present.traces import GROUP, names
 from scant.theory import generalisation as theory
@@ -160,12 +160,11 @@ def against(
         slopes = growth(group, along, measured, bound)
         group = resolved(group, along, measured)
         for size, cell in group.groupby(along):
-            mean, low, high, n = t_interval(cell[measured])
             first = cell.iloc[0]
             rows.append(
                 dict(zip(GROUP, key, strict=True))
                 | {ALONG[name]: size if name == along else first[name] for name in SIZES}
-                | {"mean": mean, "low": low, "high": high, "n": n}
+                | mean_cells(cell[measured])
                 | {"bound": cell[bound].mean(), "bound_by": first[by]}
                 | {"kind": first["kind"], "objective": first["surrogate"], "measured": measured}
                 | slopes

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
-from scant.present.intervals import cells, t_interval
+from scant.present.intervals import cells, mean_cells, t_interval
 from scant.present.traces import GROUP, names
 from scant.rankers.frames_top import MEASURE, RANKINGS, WITHOUT_K, final_rows, without_failed
 from scant.rankers.traces import (
@@ -134,19 +134,12 @@ def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         for key, learners in scores.groupby(["stream", *FEEDBACK], sort=False):
             best = learners.loc[learners[MEASURE].idxmax(), "learner"]
             group = last[(last["stream"] == key[0]) & (last["learner"] == best)]
-            mean, low, high, n = t_interval(difference(group, listnets, "listnet", MEASURE))
             rows.append(
                 {"experiment": experiment, "learner": best}
                 | dict(zip(("stream", *FEEDBACK), key, strict=True))
                 | {"of": len(learners), "rate": rate_in_words(group.iloc[0]), "tuning": tuning}
-                | {
-                    "measure": MEASURE,
-                    "rounds": group["round"].max(),
-                    "mean": mean,
-                    "low": low,
-                    "high": high,
-                    "n": n,
-                }
+                | {"measure": MEASURE, "rounds": group["round"].max()}
+                | mean_cells(difference(group, listnets, "listnet", MEASURE))
                 | names((experiment, key[0], best), details)
             )
     if not rows:
@@ -176,27 +169,41 @@ def by_use(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     rows = []
     for key, group, last in final_rows(traces[traces["kind"] != "ideal"], details):
         run = group.iloc[0]
-        mean, low, high, n = t_interval(group[MEASURE])
-        rows.append(
-            dict(zip(GROUP, key, strict=True))
-            | {
-                "base": details[key[0]]["titles"]["learners"][key[2]],
-                "steps": WITHOUT_GRADES.get(run["kind"], run["way"] or run["kind"]),
-            }
-            | {"rate": rate_in_words(run), "tuning": run["tuning"], "kind": run["kind"]}
-            | {
-                "rounds": int(group["round"].max()),
-                "measure": MEASURE,
-                "mean": mean,
-                "low": low,
-                "high": high,
-            }
-            | cells("own", group[f"ranker_{MEASURE}"])
-            | cells("to_listnet", difference(group, last, "listnet", MEASURE))
-            | {"n": n}
-            | names(key, details)
-        )
+        base = details[key[0]]["titles"]["learners"][key[2]]
+        way = WITHOUT_GRADES.get(run["kind"], run["way"] or run["kind"])
+        own = cells("own", group[f"ranker_{MEASURE}"])
+        rows.append(_played_in_a_way(key, group, last, details, base, way, own))
     return without_failed(pd.DataFrame(rows))
+
+
+def _played_in_a_way(
+    key: tuple,
+    group: pd.DataFrame,
+    last: pd.DataFrame,
+    details: dict,
+    base: str,
+    way: str,
+    beside: dict,
+) -> dict:
+    """A row that `drawings.steps` draws: the final NDCG@10 of a learner.
+
+    key, group, last : of `final_rows`
+    base, way : the line that it is drawn on, and the way to play that its point stands for
+    beside : further columns
+    """
+    run = group.iloc[0]
+    mean, low, high, n = t_interval(group[MEASURE])
+    return (
+        dict(zip(GROUP, key, strict=True))
+        | {"base": base, "steps": way}
+        | {"rate": rate_in_words(run), "tuning": run["tuning"], "kind": run["kind"]}
+        | {"rounds": int(group["round"].max())}
+        | {"measure": MEASURE, "mean": mean, "low": low, "high": high}
+        | beside
+        | cells("to_listnet", difference(group, last, "listnet", MEASURE))
+        | {"n": n}
+        | names(key, details)
+    )
 
 
 def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -219,21 +226,10 @@ def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         run = group.iloc[0]
         same = (last["stream"] == run["stream"]) & (last["kind"] == run["kind"])
         others = last[same & (last["iterate"] == "last")]
-        base = details[key[0]]["titles"]["learners"]
         first = others["learner"].iloc[0] if len(others) else key[2]
-        mean, low, high, n = t_interval(group[MEASURE])
-        compared = others[(others["learner"] == first) & (first != key[2])].set_index("seed")[
-            MEASURE
-        ]
-        rows.append(
-            dict(zip(GROUP, key, strict=True))
-            | {"base": base[first].removesuffix(", last weights"), "steps": words[run["iterate"]]}
-            | {"rate": rate_in_words(run), "tuning": run["tuning"], "kind": run["kind"]}
-            | {"rounds": int(group["round"].max())}
-            | {"measure": MEASURE, "mean": mean, "low": low, "high": high}
-            | cells("to_last", group.set_index("seed")[MEASURE] - compared)
-            | cells("to_listnet", difference(group, last, "listnet", MEASURE))
-            | {"n": n}
-            | names(key, details)
-        )
+        compared = others[(others["learner"] == first) & (first != key[2])].set_index("seed")
+        to_last = cells("to_last", group.set_index("seed")[MEASURE] - compared[MEASURE])
+        base = details[key[0]]["titles"]["learners"][first].removesuffix(", last weights")
+        way = words[run["iterate"]]
+        rows.append(_played_in_a_way(key, group, last, details, base, way, to_last))
     return without_failed(pd.DataFrame(rows))
