@@ -18,6 +18,7 @@ from scant.rankers.traces import (
     SCALED,
     UNBIASED,
     at_chosen_rates,
+    beside,
     chosen_rates,
     difference,
     finals,
@@ -58,11 +59,11 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     for key, group, last in final_rows(traces, details):
         run = group.iloc[0]
         mean, low, high, n = t_interval(group[MEASURE])
-        same = last[
-            (last["stream"] == run["stream"])
-            & (last["objective"] == run["objective"])
-            & (last["objective"] != "")
-        ]
+        same_place = (last["stream"] == run["stream"]) & (last["steps"] == run["steps"])
+        same_loss = (last["objective"] == run["objective"]) & (last["objective"] != "")
+        same = last[same_place & same_loss]
+        unbiased = same[(same["way"] == UNBIASED) & (same["k"] == run["k"])]
+        full = same[(same["way"] == EVERY_GRADE) | (same["k"] == 0)]
         rows.append(
             dict(zip(GROUP, key, strict=True))
             | {"loss": run["objective"] or None, "way": run["way"] or None}
@@ -74,27 +75,11 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             | cells("late", group[f"{MEASURE} late"])
             | cells("own_late", group[f"{RANKINGS['own']} late"])
             | cells("to_listnet", difference(group, last, "listnet", MEASURE))
-            | cells(
-                "to_unbiased",
-                _beside(group, same[(same["way"] == UNBIASED) & (same["k"] == run["k"])]),
-            )
-            | cells(
-                "to_full", _beside(group, same[(same["way"] == EVERY_GRADE) | (same["k"] == 0)])
-            )
+            | cells("to_unbiased", beside(group, unbiased, MEASURE))
+            | cells("to_full", beside(group, full, MEASURE))
             | {"ok": n, "n": len(group)}
         )
     return pd.DataFrame(rows).astype({"k": "Int64"})
-
-
-def _beside(group: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
-    """A learner's final values minus the first other learner's, by seed; empty for this learner
-    itself.
-    """
-    others = others[others["steps"] == group["steps"].iloc[0]]
-    others = others[others["learner"] == others["learner"].iloc[0]] if len(others) else others
-    if group["learner"].iloc[0] in set(others["learner"]):
-        others = others.iloc[:0]
-    return group.set_index("seed")[MEASURE] - others.set_index("seed")[MEASURE]
 
 
 def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -226,10 +211,8 @@ def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         run = group.iloc[0]
         same = (last["stream"] == run["stream"]) & (last["kind"] == run["kind"])
         others = last[same & (last["iterate"] == "last")]
-        first = others["learner"].iloc[0] if len(others) else key[2]
-        compared = others[(others["learner"] == first) & (first != key[2])].set_index("seed")
-        to_last = cells("to_last", group.set_index("seed")[MEASURE] - compared[MEASURE])
-        base = details[key[0]]["titles"]["learners"][first].removesuffix(", last weights")
-        way = words[run["iterate"]]
+        first, titles = next(iter(others["learner"]), key[2]), details[key[0]]["titles"]["learners"]
+        base, way = titles[first].removesuffix(", last weights"), words[run["iterate"]]
+        to_last = cells("to_last", beside(group, others, MEASURE))
         rows.append(_played_in_a_way(key, group, last, details, base, way, to_last))
     return without_failed(pd.DataFrame(rows))
