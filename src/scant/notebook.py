@@ -24,7 +24,7 @@ from scant.declare import families
 from scant.errors import SettingError, unknown
 from scant.files import write_parquet, write_text
 from scant.present import ranking
-from scant.present.intervals import t_interval
+from scant.present.intervals import mean_cells
 from scant.rankers.generators import GENERATORS
 from scant.rankers.top import CHOSEN_FROM
 from scant.study import settings
@@ -297,7 +297,7 @@ def _rows(finals: ranking.Finals, learners: list[str]) -> pd.DataFrame:
     for stream, values in finals.table.groupby("stream", sort=False):
         by_seed = values.pivot_table("value", "seed", "learner").reindex(columns=learners)
         for learner in by_seed.mean().sort_values(ascending=False).index:
-            row = dict(zip(("mean", "low", "high", "n"), t_interval(by_seed[learner]), strict=True))
+            row = mean_cells(by_seed[learner])
             if learner != learners[0]:
                 ahead = judge(by_seed[learners[0]] - by_seed[learner], claimed("greater"), RANGE)
                 ends = (ahead.estimate, ahead.low, ahead.high)

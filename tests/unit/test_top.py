@@ -130,7 +130,6 @@ def test_what_the_released_code_makes_of_a_learner():
 
 REFUSED = {
     "kind": ({"kind": "rtopp"}, {}, "unknown kind of learner 'rtopp': did you mean 'rtop'"),
-    "surrogate": ({"surrogate": "listnett"}, {}, "unknown surrogate 'listnett': did you mean"),
     "ListNet": ({"surrogate": "listnet"}, {}, "listnet cannot be learnt from the top 1"),
     "NDCG": ({"surrogate": "ndcg-squared", "k": 2}, {}, "ndcg-squared cannot be learnt from the"),
     "no exploration": ({"gamma": 0.0}, {}, "gamma is 0 in round 1, and has to be above 0"),

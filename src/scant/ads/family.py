@@ -16,7 +16,7 @@ from scant.bandits.learners import KINDS, LAMBDAS, Uniform, learner_of
 from scant.bandits.scorers import UNDERSAMPLED, check
 from scant.declare.declarations import Setting
 from scant.declare.families import Family, Job, Place, Quantity, Shown
-from scant.errors import SettingError
+from scant.errors import SettingError, errors_of
 from scant.study.plan import BANDIT, CAMPAIGN, COVERAGE, OPEN, batches, span, tables_of, untitled
 
 LOG = {
@@ -457,10 +457,8 @@ class Ads(Family):
     def check(self, study: dict, datasets: dict, experiment: dict) -> None:
         origins = {log: log_origin(study["logs"][log], datasets) for log in experiment["logs"]}
         for log, learner in product(experiment["logs"], experiment["learners"]):
-            try:
+            with errors_of(f"{learner} on {log}"):
                 check(study["learners"][learner], experiment, origins[log])
-            except SettingError as error:
-                raise SettingError(f"{learner} on {log}: {error}") from None
         kinds = {study["learners"][learner]["kind"] for learner in experiment["learners"]}
         if "figure-ctr-by-rate" in experiment["figures"] and Uniform.kind not in kinds:
             raise SettingError(

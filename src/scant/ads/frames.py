@@ -14,7 +14,7 @@ from scant.bandits import campaigns
 from scant.bandits.learners import KINDS, Uniform
 from scant.data import logs
 from scant.errors import SettingError
-from scant.present.intervals import cells, t_interval
+from scant.present.intervals import cells, mean_cells
 from scant.present.traces import GROUP, names
 
 CTRS = ("true", "full-information", "ips")  # the estimators of a policy's CTR, the best first
@@ -350,13 +350,12 @@ def _summed(frame: pd.DataFrame, details: dict, measure: str, *further: str) -> 
     several = frame.groupby(GROUP)["epsilon"].transform("nunique") > 1
     rows = []
     for key, group in _policies(frame.assign(several=several)):
-        mean, low, high, n = t_interval(group[measure])
         labels = names(key[:3], details)
         if group["several"].iloc[0]:
             labels["label"] += f", ε = {key[3]:g}"
         rows.append(
             dict(zip(POLICY, key, strict=True))
-            | {"mean": mean, "low": low, "high": high, "n": n}
+            | mean_cells(group[measure])
             | {name: group[name].mean() for name in further}
             | {"of": group["of"].iloc[0], "kind": group["kind"].iloc[0]}
             | {"tuning": details[key[0]]["readings"]["tuning"]}

@@ -10,7 +10,7 @@ from scant.clicklogs.policies import EXPLORATIONS
 from scant.clicklogs.questions import RANKINGS
 from scant.declare.declarations import Setting
 from scant.declare.families import Family, Job, Place, Quantity, Shown
-from scant.errors import SettingError, check_name
+from scant.errors import SettingError, check_name, errors_of
 from scant.rankers import clicks
 from scant.rankers.streams import largest_grade
 from scant.study.plan import CLICKS, OPEN, STREAM, batches, learners_of, span, untitled
@@ -231,15 +231,13 @@ class Rankings(Family):
     def check(self, study: dict, datasets: dict, experiment: dict) -> None:
         for name in experiment["click_logs"]:
             log = study["click_logs"][name]
-            try:
+            with errors_of(name):
                 _check_stream(study, datasets, log)
                 if max(experiment["visits"]) > log["visits"]:
                     raise SettingError(
                         f"visits is {max(experiment['visits']):,}, and the log has "
                         f"{log['visits']:,}: raise its visits, or lower these"
                     )
-            except SettingError as error:
-                raise SettingError(f"{name}: {error}") from None
 
     def jobs(self, study: dict, datasets: Mapping, name: str) -> list[Job]:
         experiment, jobs = study["experiments"][name], []

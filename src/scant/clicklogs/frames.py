@@ -10,7 +10,7 @@ import pandas as pd
 
 from scant.clicklogs.learners import LEARNERS
 from scant.errors import SettingError
-from scant.present.intervals import cells, t_interval
+from scant.present.intervals import cells, mean_cells, t_interval
 from scant.present.traces import GROUP, names
 
 BOUNDS = {  # the columns of the ends of each interval, by its name in tables and claims
@@ -61,8 +61,7 @@ def learning(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """
     rows = []
     for row, group in _curves(traces.dropna(subset="ndcg@10"), details):
-        interval = t_interval(group["ndcg@10"])
-        rows.append(row | dict(zip(("mean", "low", "high", "n"), interval, strict=True)))
+        rows.append(row | mean_cells(group["ndcg@10"]))
     if not rows:
         raise SettingError("no experiment of this figure has a learner, such as clicks-as-is")
     return pd.DataFrame(rows)

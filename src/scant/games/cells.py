@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from scant.errors import SettingError
+from scant.errors import SettingError, errors_of
 from scant.games import losses
 from scant.games.losses import Loss
 from scant.theory import observability
@@ -211,11 +211,9 @@ def cell_of(learner: str, facts, k: int, locally: bool = False) -> Cell:
     """
     values = np.arange(2) if facts.loss.binary else facts.loss.values(np.arange(MOST_GRADES))
     top_grade = max(1, int(np.searchsorted(values, facts.largest)))
-    try:
+    with errors_of(f"learner {learner!r}"):
         own_cell = cell(facts.loss.name, facts.items, k, top_grade)
         check_observable(own_cell, locally)
-    except SettingError as error:
-        raise SettingError(f"learner {learner!r}: {error}") from None
     return own_cell
 
 

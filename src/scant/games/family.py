@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from scant.declare.declarations import Setting
 from scant.declare.families import Family, Job, Place, Quantity, Shown
-from scant.errors import SettingError
+from scant.errors import SettingError, errors_of
 from scant.games.learners import LEARNERS
 from scant.games.questions import FIXED_ITEMS
 from scant.games.streams import CERTAIN, RULES, choices, grades
@@ -314,14 +314,12 @@ class FixedItems(Family):
         for game, learner, horizon in product(
             experiment["games"], experiment["learners"], horizons(experiment)
         ):
-            try:
+            with errors_of(f"{learner} on {game}"):
                 run.check(
                     study["games"][game],
                     untitled(study["learners"][learner], "stands_for"),
                     horizon,
                 )
-            except SettingError as error:
-                raise SettingError(f"{learner} on {game}: {error}") from None
 
     def jobs(self, study: dict, datasets: Mapping, name: str) -> list[Job]:
         experiment = study["experiments"][name]

@@ -385,96 +385,51 @@ def _orders() -> Iterator[Check]:
     """Corollaries 20 to 22: how the bounds of RTop-kF with FTPL grow with m, k, T, n and the
     largest gain.
     """
-    rounds = 10**15
 
     def bound(
         loss: str,
         m: int,
         k: int = 1,
-        T: int = rounds,
+        T: int = 10**15,
         top: int = 1,
         n: int = 5,
-        square: bool = False,
+        printed: bool = False,
     ) -> float:
         places = np.arange(1, m + 1)
-        weights = {
-            "SumLoss": places,
-            "DCG": 1 / np.log2(1 + places),
-            f"Precision@{n}": places <= n,
-        }[loss]
-        D, largest = game_bounds.diameter(weights), 2**top - 1
-        R, A = game_bounds.largest_difference(weights, largest), m * largest
+        weights = {"SumLoss": places, "DCG": 1 / np.log2(1 + places), "Precision@n": places <= n}
+        D, largest = game_bounds.diameter(weights[loss]), 2**top - 1
+        R, A = game_bounds.largest_difference(weights[loss], largest), m * largest
         blocks = game_bounds.theory_blocks(m, k, T)
-        epsilon = game_bounds.ftpl_epsilon(m, largest ** (2 if square else 1), blocks)
+        epsilon = game_bounds.ftpl_epsilon(m, largest ** (2 if printed else 1), blocks)
         return float(
             game_bounds.rtopkf(
                 T, T, blocks, m, k, R, lambda rounds: game_bounds.ftpl(rounds, epsilon, D, R, A)
             )
         )
 
-    def slope(key: str, low: int, high: int, loss: str, **fixed) -> float:
-        """The slope of the bound's log between two values of `key`, a parameter of `bound`, which
-        `loss` may name.
-        """
-        ends = [
-            bound(loss.format(n=x if key == "n" else 5), **fixed | {key: x}) for x in (low, high)
-        ]
-        scale = [2**x - 1 if key == "top" else x for x in (low, high)]
-        return math.log(ends[1] / ends[0]) / math.log(scale[1] / scale[0])
-
-    for check, corollary, key, ends, stated, relation, fixed in (
-        ("bound of SumLoss in m", 20, "m", (1000, 10000), 8 / 3, "=", {"loss": "SumLoss"}),
-        ("bound of SumLoss in k", 20, "k", (1, 100), -1 / 3, "=", {"loss": "SumLoss", "m": 10000}),
-        (
-            "bound of SumLoss in T",
-            20,
-            "T",
-            (10**12, 10**15),
-            2 / 3,
-            "=",
-            {"loss": "SumLoss", "m": 1000},
-        ),
-        ("bound of DCG in m", 21, "m", (1000, 10000), 5 / 3, "<=", {"loss": "DCG"}),
-        ("bound of DCG in k", 21, "k", (1, 100), -1 / 3, "=", {"loss": "DCG", "m": 10000}),
-        ("bound of DCG in 2^n - 1", 21, "top", (4, 10), 1, "=", {"loss": "DCG", "m": 20}),
-        (
-            "bound of DCG in 2^n - 1, epsilon as printed",
-            21,
-            "top",
-            (4, 10),
-            1,
-            "<=",
-            {"loss": "DCG", "m": 20, "square": True},
-        ),
-        ("bound of Precision@n in m", 22, "m", (1000, 10000), 2 / 3, "=", {"loss": "Precision@5"}),
-        (
-            "bound of Precision@n in k",
-            22,
-            "k",
-            (1, 100),
-            -1 / 3,
-            "=",
-            {"loss": "Precision@5", "m": 10000},
-        ),
-        (
-            "bound of Precision@n in n",
-            22,
-            "n",
-            (1, 100),
-            1,
-            "=",
-            {"loss": "Precision@{n}", "m": 10000},
-        ),
+    for corollary, loss, m, key, ends, stated, relation, printed in (
+        (20, "SumLoss", 10000, "m", (1000, 10000), 8 / 3, "=", False),
+        (20, "SumLoss", 10000, "k", (1, 100), -1 / 3, "=", False),
+        (20, "SumLoss", 1000, "T", (10**12, 10**15), 2 / 3, "=", False),
+        (21, "DCG", 10000, "m", (1000, 10000), 5 / 3, "<=", False),
+        (21, "DCG", 10000, "k", (1, 100), -1 / 3, "=", False),
+        (21, "DCG", 20, "top", (4, 10), 1, "=", False),
+        (21, "DCG", 20, "top", (4, 10), 1, "<=", True),
+        (22, "Precision@n", 10000, "m", (1000, 10000), 2 / 3, "=", False),
+        (22, "Precision@n", 10000, "k", (1, 100), -1 / 3, "=", False),
+        (22, "Precision@n", 10000, "n", (1, 100), 1, "=", False),
     ):
-        variable = {"top": "2^n - 1"}.get(key, key)
-        low, high = (2**x - 1 for x in ends) if key == "top" else ends
+        at_ends = [bound(loss, **{"m": m, "printed": printed, key: end}) for end in ends]
+        variable, (low, high) = key, ends
+        if key == "top":
+            variable, low, high = "2^n - 1", 2**low - 1, 2**high - 1
         yield Check(
-            check,
+            f"bound of {loss} in {variable}" + (", epsilon as printed" if printed else ""),
             f"thesis, Corollary {corollary}",
             f"slope of the log of the bound on that of {variable}",
             f"{variable} = {low:g} to {high:g}, k = 1 unless varied, at least 10^12 rounds",
-            fixed.get("m", ends[1]),
-            slope(key, *ends, **fixed),
+            m,
+            math.log(at_ends[1] / at_ends[0]) / math.log(high / low),
             relation,
             stated,
             2,

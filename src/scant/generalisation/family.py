@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from scant.data.registry import find
 from scant.declare.declarations import Setting
 from scant.declare.families import Family, Job, Place, Quantity, Shown
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, errors_of, unknown
 from scant.generalisation.learners import LEARNERS
 from scant.generalisation.questions import GENERALISATION
 from scant.study.plan import STREAM, batches, learners_of, span, untitled
@@ -374,10 +374,8 @@ class Generalisation(Family):
 
     def check(self, study: dict, datasets: dict, experiment: dict) -> None:
         for name in experiment["populations"]:
-            try:
+            with errors_of(name):
                 _check_sizes(study, datasets, experiment, study["populations"][name])
-            except SettingError as error:
-                raise SettingError(f"{name}: {error}") from None
 
     def identity(self, run: dict) -> dict[str, Any]:
         return {key: run[key] for key in ("experiment", "stream", "largest_grade", "sigma")}

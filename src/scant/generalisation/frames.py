@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
-from scant.present.intervals import cells, t_interval
+from scant.present.intervals import cells, mean_cells
 from scant.present.slopes import runs, slope, slope_columns
 from scant.present.traces import GROUP, names
 from scant.theory import generalisation as theory
@@ -45,29 +45,22 @@ def bounded(traces: pd.DataFrame, details: dict, by: str | None = None) -> pd.Da
     uniform_bound, uniform_by : the least bound on the largest gap, or that of `by`, and its name;
         NaN and "" if there is none
     """
-    sizes = ["learner", "experiment", "stream", *SIZES]
-    bounds = {}
-    first = traces.drop_duplicates(sizes)
-    for number, key in enumerate(first[sizes].itertuples(index=False, name=None)):
-        row = first.iloc[number]
-        options = dict(details[row["experiment"]]["learners"][row["learner"]])
-        name, value = excess_bound(row, options)
-        finite_bounds = {
-            name: bound for name, bound in uniform_bounds(row).items() if not np.isnan(bound)
+    keys, rows = ["learner", "experiment", "stream", *SIZES], []
+    for _, row in traces.drop_duplicates(keys).iterrows():
+        name, value = excess_bound(row, details[row["experiment"]]["learners"][row["learner"]])
+        uniform = {
+            name: bound
+            for name, bound in uniform_bounds(row).items()
+            if by in (None, name) and not np.isnan(bound)
         }
-        uniform = {name: bound for name, bound in finite_bounds.items() if by in (None, name)}
         tightest = min(uniform, key=uniform.get, default="")
-        bounds[key] = {
-            "bound_by": name,
-            "bound": value,
-            "uniform_by": tightest,
-            "uniform_bound": uniform.get(tightest, np.nan),
-        }
-    added = pd.DataFrame(
-        [bounds[key] for key in traces[sizes].itertuples(index=False, name=None)],
-        index=traces.index,
-    )
-    return pd.concat([traces, added], axis=1).assign(gap=traces["risk"] - traces["train"])
+        rows.append(
+            {key: row[key] for key in keys}
+            | {"bound_by": name, "bound": value, "uniform_by": tightest}
+            | {"uniform_bound": uniform.get(tightest, np.nan)}
+        )
+    gap = traces["risk"] - traces["train"]
+    return traces.assign(gap=gap).merge(pd.DataFrame(rows), how="left", on=keys)
 
 
 def problem(row: pd.Series) -> theory.Problem:
@@ -160,12 +153,11 @@ def against(
         slopes = growth(group, along, measured, bound)
         group = resolved(group, along, measured)
         for size, cell in group.groupby(along):
-            mean, low, high, n = t_interval(cell[measured])
             first = cell.iloc[0]
             rows.append(
                 dict(zip(GROUP, key, strict=True))
                 | {ALONG[name]: size if name == along else first[name] for name in SIZES}
-                | {"mean": mean, "low": low, "high": high, "n": n}
+                | mean_cells(cell[measured])
                 | {"bound": cell[bound].mean(), "bound_by": first[by]}
                 | {"kind": first["kind"], "objective": first["surrogate"], "measured": measured}
                 | slopes

@@ -11,8 +11,7 @@ from scant.kernels import compiled
 from scant.kernels.pieces import (
     exponentials_below,
     longest,
-    measure_ranking,
-    ndcg,
+    measure_both,
     prefetch,
     score,
     step,
@@ -312,8 +311,10 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
         # What is recorded of it.
         events[t, EXPLORED] = kind in (PDGD, DBGD) or swapped > 0
         events[t, MISMATCHED] = differs(ranking, own, visible, marks[:m])
-        measure_ranking(
+        ranker[t] = measure_both(
             ranking,
+            own,
+            True,
             label,
             ranked[:m],
             relevant[q],
@@ -323,11 +324,6 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
             gains,
             discounts,
             measured[t],
-        )
-        ranker[t] = (
-            ndcg(own, label, measures[0, 1], ideals[q, 0], gains, discounts)
-            if relevant[q] > 0
-            else empty
         )
 
         # What is learned from the clicks on it.

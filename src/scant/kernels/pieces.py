@@ -274,6 +274,21 @@ def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gai
             out[j] = ranked[cut - 1] if cut <= m else -1.0
 
 
+@compiled(inline="always")
+def measure_both(
+    shown, own, differs, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out
+):
+    """As `measure_ranking`, of the ranking shown; returns NDCG@10, the first measure, of the
+    learner's own ranking.
+
+    differs : whether that may be another one
+    """
+    measure_ranking(shown, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out)
+    if differs and relevant > 0:
+        return ndcg(own, truth, measures[0, 1], ideals[0], gains, discounts)
+    return out[0]
+
+
 @compiled()
 def slam(scores, order, labels, choice, tables, scratch, by_label, g):
     """The SLAM surrogate's value; its subgradient in the scores goes into `g`. O(m + labels^2).

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from scant.kernels import compiled
-from scant.kernels.pieces import longest, measure_ranking, ndcg, prefetch, score, step
+from scant.kernels.pieces import longest, measure_both, prefetch, score, step
 from scant.kernels.sorting import sort_scores, sorter
 
 EXPLORED, MISMATCHED = 0, 1
@@ -80,8 +80,10 @@ def play(rounds, tables, rate, recorded, random, weights, ranker, events, update
             own[place + 1 :],
         )
         events[t, EXPLORED], events[t, MISMATCHED] = 1, place > 0
-        measure_ranking(
+        ranker[t] = measure_both(
             shown,
+            own,
+            place > 0,
             label,
             ranked[:m],
             relevant[q],
@@ -92,9 +94,6 @@ def play(rounds, tables, rate, recorded, random, weights, ranker, events, update
             discounts,
             measured[t],
         )
-        ranker[t] = measured[t, 0]
-        if place > 0 and relevant[q] > 0:
-            ranker[t] = ndcg(own, label, measures[0, 1], ideals[q, 0], gains, discounts)
 
         grade = label[shown[0]]
         ahead = grade - (seen / t if t > 0 else 0.0)

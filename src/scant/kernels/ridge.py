@@ -9,7 +9,7 @@ from collections import namedtuple
 import numpy as np
 
 from scant.kernels import compiled
-from scant.kernels.pieces import SUMS, longest, measure_ranking, ndcg, prefetch, score
+from scant.kernels.pieces import SUMS, longest, measure_both, prefetch, score
 from scant.kernels.sorting import sort_scores, sorter
 
 GREEDY, UCB, THOMPSON = range(3)  # in the order of scant.rankers.ridge.EXPLORE
@@ -241,8 +241,10 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
             shown[seen : place + 1], shown[place + 1 :] = own[seen - 1 : place], own[place + 1 :]
             events[t, MISMATCHED] = place != seen - 1
 
-        measure_ranking(
+        ranker[t] = measure_both(
             shown,
+            own,
+            events[t, MISMATCHED],
             label,
             ranked[:m],
             relevant[q],
@@ -253,9 +255,6 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
             discounts,
             measured[t],
         )
-        ranker[t] = measured[t, 0]
-        if events[t, MISMATCHED] and relevant[q] > 0:
-            ranker[t] = ndcg(own, label, measures[0, 1], ideals[q, 0], gains, discounts)
 
         for p in range(seen):
             i = shown[p]

@@ -15,8 +15,7 @@ from scant.kernels.pieces import (
     kl,
     listnet,
     longest,
-    measure_ranking,
-    ndcg,
+    measure_both,
     prefetch,
     project,
     ranksvm,
@@ -358,8 +357,10 @@ def play(
                 if not inside[shown[p]]:
                     events[t, MISMATCHED] = 1
         events[t, EXPLORED] = explored
-        measure_ranking(
+        ranker[t] = measure_both(
             shown,
+            own,
+            explored,
             label,
             ranked[:m],
             relevant[q],
@@ -370,9 +371,6 @@ def play(
             discounts,
             measured[t],
         )
-        ranker[t] = measured[t, 0]
-        if explored and relevant[q] > 0:
-            ranker[t] = ndcg(own, label, measures[0, 1], ideals[q, 0], gains, discounts)
         loss[t], clipped = surrogate(
             learner.judge,
             s_shown,

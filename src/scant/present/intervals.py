@@ -26,6 +26,11 @@ def t_interval(values, level: float = 0.95) -> tuple[float, float, float, int]:
     return mean, mean - half, mean + half, n
 
 
+def mean_cells(values, level: float = 0.95) -> dict[str, float]:
+    """The `t_interval` of the values as the columns mean, low, high and n."""
+    return dict(zip(("mean", "low", "high", "n"), t_interval(values, level), strict=True))
+
+
 def over_seeds(frame: pd.DataFrame, keys: list[str], measured: str) -> pd.DataFrame:
     """The first row of each group of rows with the same `keys`, in their order, with the group's
     `t_interval` besides.

@@ -17,7 +17,7 @@ from scant.declare.declarations import called
 from scant.errors import DataError, SettingError, check_name
 from scant.measures import recordable, title_of
 from scant.present import traces
-from scant.present.intervals import t_interval
+from scant.present.intervals import mean_cells, t_interval
 from scant.study.plan import Runs
 
 LEVEL = 0.95
@@ -211,10 +211,9 @@ def _compared(values: pd.DataFrame, better: str) -> pd.DataFrame:
         difference, *ends, _ = t_interval(paired, 1 - (1 - LEVEL) / pairs)
         if paired.max() - paired.min() <= ROUNDING:
             ends = [np.nan, np.nan]
-        mean = zip(("mean", "low", "high", "n"), t_interval(values[learner], LEVEL), strict=True)
         worse_by = [-end if better == "high" else end for end in ends]
         rows[learner] = {
-            **dict(mean),
+            **mean_cells(values[learner], LEVEL),
             **dict(zip(DIFFERENCE, (difference, *ends), strict=True)),
             "best": bool(means[learner] >= means[first] - ROUNDING),
             "told_apart": min(worse_by) > ROUNDING,

@@ -215,21 +215,6 @@ class FromClicks(Contextual):
         """
         raise NotImplementedError
 
-    def descent(self, features, ranking, pairs: list[tuple[int, int, float]]) -> np.ndarray | None:
-        """Minus the gradient of the logistic loss of some pairs over sqrt(t), float64 (d); None
-        without a pair.
-
-        pairs : the place of the document that is preferred, that of the other one, and how much the
-            pair counts
-        """
-        pull, scores = np.zeros(len(ranking)), self.last_scores.astype(np.float64)
-        for first, second, count in pairs:
-            k, j = ranking[first], ranking[second]
-            slope = count * np.exp(-np.logaddexp(0.0, scores[k] - scores[j]))
-            pull[k] += slope
-            pull[j] -= slope
-        return features.astype(np.float64).T @ pull / np.sqrt(self.round) if pairs else None
-
     def events(self, ranking) -> list[int]:
         """Nothing is clipped or idle."""
         return [int(self.explores), set(ranking[: self.k]) != set(self.own_ranking[: self.k]), 0, 0]
@@ -349,13 +334,18 @@ class Clicked(FromClicks):
         return self.own_ranking
 
     def direction(self, features, ranking, clicked):
+        pull, scores = np.zeros(len(ranking)), self.last_scores.astype(np.float64)
         observed = self.setup.pairs == "observed"
         pairs = [
-            (first, second, 1.0)
+            (ranking[first], ranking[second])
             for first, second in preferences(clicked)
             if observed or second < first
         ]
-        return self.descent(features, ranking, pairs)
+        for k, j in pairs:
+            slope = np.exp(-np.logaddexp(0.0, scores[k] - scores[j]))
+            pull[k] += slope
+            pull[j] -= slope
+        return features.astype(np.float64).T @ pull / np.sqrt(self.round) if pairs else None
 
 
 class Ips(FromClicks):

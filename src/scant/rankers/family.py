@@ -8,7 +8,7 @@ from itertools import product
 from scant import measures
 from scant.declare.declarations import Setting
 from scant.declare.families import Family, Job, Quantity, Shown
-from scant.errors import SettingError
+from scant.errors import SettingError, errors_of
 from scant.rankers import click_learners, clicks, learners, steps, top
 from scant.rankers.questions import PERCEPTRON, TOP
 from scant.rankers.streams import ADVERSARY, SEPARABLE, STREAMS, largest_grade
@@ -232,10 +232,8 @@ class Contextual(Family):
             if measure in learners.MEASURES:
                 raise SettingError(f"measures: {measure} is recorded of every run; leave it out")
             if measures.is_own(measure):
-                try:
+                with errors_of("measures"):
                     measures.check_own(measure)
-                except SettingError as error:
-                    raise SettingError(f"measures: {error}") from None
         if experiment["source"] == "released-code":
             for learner in experiment["learners"]:
                 if idle := sorted(
@@ -245,19 +243,16 @@ class Contextual(Family):
                         f"{idle[0]} of the learner {learner!r} does nothing under source: "
                         "released-code, which has a schedule of its own"
                     )
-        several = self._several_rates(study, experiment)
-        if experiment["tuning"] == "held-out" and not experiment["tuning_seeds"] and several:
-            raise SettingError(
-                "tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper"
-            )
+        if experiment["tuning"] == "held-out" and not experiment["tuning_seeds"]:
+            entries = (study["learners"][learner] for learner in experiment["learners"])
+            if any(self._has_several(entry, experiment) for entry in entries):
+                raise SettingError(
+                    "tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper"
+                )
 
     def _class_of(self, settings: dict) -> type[learners.Contextual]:
         """The class that plays learners with these settings."""
         return learners.class_of(settings["kind"], self.learners)
-
-    def _several_rates(self, study, experiment) -> bool:
-        """Whether a learner of the experiment may have several rates to choose from."""
-        return True
 
     def jobs(self, study, datasets, name):
         experiment, jobs = study["experiments"][name], []
@@ -328,17 +323,10 @@ class Contextual(Family):
         are played on.
         """
 
-        def is_shown(experiment):
-            return plan.families[experiment].place is self.place and shown.includes(
-                plan.study, experiment
-            )
-
-        experiments = [experiment for experiment in plan.stated if is_shown(experiment)]
-        return list(
-            dict.fromkeys(
-                file for name in experiments for job in plan.jobs[name] for file in job.files
-            )
-        )
+        here = (name for name in plan.stated if plan.families[name].place is self.place)
+        experiments = [name for name in here if shown.includes(plan.study, name)]
+        files = (file for name in experiments for job in plan.jobs[name] for file in job.files)
+        return list(dict.fromkeys(files))
 
     def certain(self, study, place):
         return study["streams"].get(place, {}).get("generator") == ADVERSARY
@@ -754,18 +742,8 @@ class Top(Contextual):
         user = study["learners"][learner].get("user", click_learners.USER.absent)
         for stream in streams:
             grade = largest_grade(study["streams"][stream], datasets)
-            try:
+            with errors_of(f"the learner {learner!r} on the stream {stream!r}"):
                 clicks.user_for(user, grade or 0)  # if it is not known, runs check it
-            except SettingError as error:
-                raise SettingError(
-                    f"the learner {learner!r} on the stream {stream!r}: {error}"
-                ) from None
-
-    def _several_rates(self, study, experiment):
-        learners = experiment["learners"]
-        return any(
-            self._has_several(study["learners"][learner], experiment) for learner in learners
-        )
 
     def comparators(self, study, name):
         experiment = study["experiments"][name]

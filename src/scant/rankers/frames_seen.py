@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
-from scant.present.intervals import cells, t_interval
+from scant.present.intervals import cells, mean_cells, t_interval
 from scant.present.traces import GROUP, names
 from scant.rankers.frames_top import MEASURE, RANKINGS, WITHOUT_K, final_rows, without_failed
 from scant.rankers.traces import (
@@ -18,6 +18,7 @@ from scant.rankers.traces import (
     SCALED,
     UNBIASED,
     at_chosen_rates,
+    beside,
     chosen_rates,
     difference,
     finals,
@@ -58,11 +59,11 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     for key, group, last in final_rows(traces, details):
         run = group.iloc[0]
         mean, low, high, n = t_interval(group[MEASURE])
-        same = last[
-            (last["stream"] == run["stream"])
-            & (last["objective"] == run["objective"])
-            & (last["objective"] != "")
-        ]
+        same_place = (last["stream"] == run["stream"]) & (last["steps"] == run["steps"])
+        same_loss = (last["objective"] == run["objective"]) & (last["objective"] != "")
+        same = last[same_place & same_loss]
+        unbiased = same[(same["way"] == UNBIASED) & (same["k"] == run["k"])]
+        full = same[(same["way"] == EVERY_GRADE) | (same["k"] == 0)]
         rows.append(
             dict(zip(GROUP, key, strict=True))
             | {"loss": run["objective"] or None, "way": run["way"] or None}
@@ -74,27 +75,11 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             | cells("late", group[f"{MEASURE} late"])
             | cells("own_late", group[f"{RANKINGS['own']} late"])
             | cells("to_listnet", difference(group, last, "listnet", MEASURE))
-            | cells(
-                "to_unbiased",
-                _beside(group, same[(same["way"] == UNBIASED) & (same["k"] == run["k"])]),
-            )
-            | cells(
-                "to_full", _beside(group, same[(same["way"] == EVERY_GRADE) | (same["k"] == 0)])
-            )
+            | cells("to_unbiased", beside(group, unbiased, MEASURE))
+            | cells("to_full", beside(group, full, MEASURE))
             | {"ok": n, "n": len(group)}
         )
     return pd.DataFrame(rows).astype({"k": "Int64"})
-
-
-def _beside(group: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
-    """A learner's final values minus the first other learner's, by seed; empty for this learner
-    itself.
-    """
-    others = others[others["steps"] == group["steps"].iloc[0]]
-    others = others[others["learner"] == others["learner"].iloc[0]] if len(others) else others
-    if group["learner"].iloc[0] in set(others["learner"]):
-        others = others.iloc[:0]
-    return group.set_index("seed")[MEASURE] - others.set_index("seed")[MEASURE]
 
 
 def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -134,19 +119,12 @@ def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         for key, learners in scores.groupby(["stream", *FEEDBACK], sort=False):
             best = learners.loc[learners[MEASURE].idxmax(), "learner"]
             group = last[(last["stream"] == key[0]) & (last["learner"] == best)]
-            mean, low, high, n = t_interval(difference(group, listnets, "listnet", MEASURE))
             rows.append(
                 {"experiment": experiment, "learner": best}
                 | dict(zip(("stream", *FEEDBACK), key, strict=True))
                 | {"of": len(learners), "rate": rate_in_words(group.iloc[0]), "tuning": tuning}
-                | {
-                    "measure": MEASURE,
-                    "rounds": group["round"].max(),
-                    "mean": mean,
-                    "low": low,
-                    "high": high,
-                    "n": n,
-                }
+                | {"measure": MEASURE, "rounds": group["round"].max()}
+                | mean_cells(difference(group, listnets, "listnet", MEASURE))
                 | names((experiment, key[0], best), details)
             )
     if not rows:
@@ -176,27 +154,41 @@ def by_use(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     rows = []
     for key, group, last in final_rows(traces[traces["kind"] != "ideal"], details):
         run = group.iloc[0]
-        mean, low, high, n = t_interval(group[MEASURE])
-        rows.append(
-            dict(zip(GROUP, key, strict=True))
-            | {
-                "base": details[key[0]]["titles"]["learners"][key[2]],
-                "steps": WITHOUT_GRADES.get(run["kind"], run["way"] or run["kind"]),
-            }
-            | {"rate": rate_in_words(run), "tuning": run["tuning"], "kind": run["kind"]}
-            | {
-                "rounds": int(group["round"].max()),
-                "measure": MEASURE,
-                "mean": mean,
-                "low": low,
-                "high": high,
-            }
-            | cells("own", group[f"ranker_{MEASURE}"])
-            | cells("to_listnet", difference(group, last, "listnet", MEASURE))
-            | {"n": n}
-            | names(key, details)
-        )
+        base = details[key[0]]["titles"]["learners"][key[2]]
+        way = WITHOUT_GRADES.get(run["kind"], run["way"] or run["kind"])
+        own = cells("own", group[f"ranker_{MEASURE}"])
+        rows.append(_played_in_a_way(key, group, last, details, base, way, own))
     return without_failed(pd.DataFrame(rows))
+
+
+def _played_in_a_way(
+    key: tuple,
+    group: pd.DataFrame,
+    last: pd.DataFrame,
+    details: dict,
+    base: str,
+    way: str,
+    beside: dict,
+) -> dict:
+    """A row that `drawings.steps` draws: the final NDCG@10 of a learner.
+
+    key, group, last : of `final_rows`
+    base, way : the line that it is drawn on, and the way to play that its point stands for
+    beside : further columns
+    """
+    run = group.iloc[0]
+    mean, low, high, n = t_interval(group[MEASURE])
+    return (
+        dict(zip(GROUP, key, strict=True))
+        | {"base": base, "steps": way}
+        | {"rate": rate_in_words(run), "tuning": run["tuning"], "kind": run["kind"]}
+        | {"rounds": int(group["round"].max())}
+        | {"measure": MEASURE, "mean": mean, "low": low, "high": high}
+        | beside
+        | cells("to_listnet", difference(group, last, "listnet", MEASURE))
+        | {"n": n}
+        | names(key, details)
+    )
 
 
 def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -219,21 +211,8 @@ def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         run = group.iloc[0]
         same = (last["stream"] == run["stream"]) & (last["kind"] == run["kind"])
         others = last[same & (last["iterate"] == "last")]
-        base = details[key[0]]["titles"]["learners"]
-        first = others["learner"].iloc[0] if len(others) else key[2]
-        mean, low, high, n = t_interval(group[MEASURE])
-        compared = others[(others["learner"] == first) & (first != key[2])].set_index("seed")[
-            MEASURE
-        ]
-        rows.append(
-            dict(zip(GROUP, key, strict=True))
-            | {"base": base[first].removesuffix(", last weights"), "steps": words[run["iterate"]]}
-            | {"rate": rate_in_words(run), "tuning": run["tuning"], "kind": run["kind"]}
-            | {"rounds": int(group["round"].max())}
-            | {"measure": MEASURE, "mean": mean, "low": low, "high": high}
-            | cells("to_last", group.set_index("seed")[MEASURE] - compared)
-            | cells("to_listnet", difference(group, last, "listnet", MEASURE))
-            | {"n": n}
-            | names(key, details)
-        )
+        first, titles = next(iter(others["learner"]), key[2]), details[key[0]]["titles"]["learners"]
+        base, way = titles[first].removesuffix(", last weights"), words[run["iterate"]]
+        to_last = cells("to_last", beside(group, others, MEASURE))
+        rows.append(_played_in_a_way(key, group, last, details, base, way, to_last))
     return without_failed(pd.DataFrame(rows))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
-from scant.present.intervals import cells, t_interval
+from scant.present.intervals import cells, mean_cells, t_interval
 from scant.present.slopes import late_rounds, runs, slope_columns
 from scant.present.traces import COMPARED, GROUP, names, read_comparators
 from scant.rankers import click_learners
@@ -233,17 +233,10 @@ def ends(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         for ranking, measure in RANKINGS.items():
             if ranking == "own" and not group["explored"].any():
                 continue
-            mean, low, high, n = t_interval(group[measure])
             rows.append(
                 dict(zip(GROUP, key, strict=True))
-                | {
-                    "ranking": ranking,
-                    "measure": MEASURE,
-                    "mean": mean,
-                    "low": low,
-                    "high": high,
-                    "n": n,
-                }
+                | {"ranking": ranking, "measure": MEASURE}
+                | mean_cells(group[measure])
                 | {
                     "rounds": group["round"].max(),
                     "rate": group["setting"].iloc[0],
@@ -310,17 +303,11 @@ def regret_curves(
     for key, group in regrets(traces, details, comparators).groupby(GROUP, sort=False):
         run, slopes = group.iloc[0], growth(group)
         for instant, part in group[group["regret"].notna()].groupby("round"):
-            mean, low, high, n = t_interval(part["regret"])
             rows.append(
                 dict(zip(GROUP, key, strict=True))
-                | {
-                    "round": instant,
-                    "mean": mean,
-                    "low": low,
-                    "high": high,
-                    "n": n,
-                    "gap": part["gap"].mean(),
-                }
+                | {"round": instant}
+                | mean_cells(part["regret"])
+                | {"gap": part["gap"].mean()}
                 | slopes
                 | {"rate": run["setting"], "tuning": run["tuning"], "kind": run["kind"]}
                 | {name: run[name] for name in ("objective", "judge", "k", "steps")}

@@ -17,7 +17,7 @@ from scant.data import stream as streams
 from scant.declare.declarations import TUNING
 from scant.declare.own import naming
 from scant.declare.runs import kept_rounds, origin, table_of
-from scant.errors import SettingError
+from scant.errors import SettingError, errors_of
 from scant.files import write_parquet
 from scant.randomness import generator
 from scant.rankers import learners, top
@@ -179,13 +179,9 @@ def _play_seed(
     several = len(cls.variants(entry)) > 1
     for variant, rate in options:
         noise = generator(*axes, "noise")  # the same for each learner, variant and rate
-        try:
+        with errors_of(f"learners.{job['learner']} on streams.{job['stream']}"):
             measures = recorded(job.get("measures") or (), facts["largest_grade"])
             learner = cls.from_study(variant, job, facts, rate, noise)
-        except SettingError as error:
-            raise SettingError(
-                f"learners.{job['learner']} on streams.{job['stream']}: {error}"
-            ) from None
         where, general = f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}", None
         with naming(where):
             if stream is None:

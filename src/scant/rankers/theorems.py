@@ -6,10 +6,9 @@ what columns mean.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import combinations, permutations, product
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -72,28 +71,15 @@ def _lists(
             yield scores, vector
 
 
-class _Loss(NamedTuple):
-    """A loss with a SLAM weight.
-
-    measure : of places and grades
-    weights : the kind of SLAM's weights
-    lengths : the numbers of documents, m
+def _losses() -> list[tuple]:
+    """The losses with a SLAM weight: each one's name, its measure of rankings and grades, the kind
+    of SLAM's weights and their cut, the numbers of documents m, and the largest grade.
     """
-
-    name: str
-    measure: Callable
-    weights: str
-    cut: int | None
-    lengths: range
-    top_grade: int
-
-
-def _losses() -> list[_Loss]:
-    losses = [_Loss("AP", average_precision, "ap", None, range(2, 6), 1)]
+    losses = [("AP", average_precision, "ap", None, range(2, 6), 1)]
     for name, cut in (("NDCG", None), ("NDCG@2", 2)):
         measure = partial(ndcg, k=cut)
-        losses.append(_Loss(name, measure, "ndcg", cut, range(2, 6), 1))
-        losses.append(_Loss(name, measure, "ndcg", cut, range(2, 5), 2))
+        losses.append((name, measure, "ndcg", cut, range(2, 6), 1))
+        losses.append((name, measure, "ndcg", cut, range(2, 5), 2))
     return losses
 
 

@@ -259,27 +259,31 @@ def at_tuned_rates(traces: pd.DataFrame, measure: str, tuning: str) -> pd.DataFr
 
 
 def difference(group: pd.DataFrame, last: pd.DataFrame, kind: str, measure: str) -> pd.Series:
-    """A learner's final measure minus that of the first learner of `kind` on the same stream,
-    paired by seed.
+    """A learner's final measure minus that of the first learner of `kind` on the same stream, as
+    `beside` has it; NaN for learners that are of this kind themselves.
 
-    Parameters
-    ----------
     group : the learner's rows of `last`
     last : the final rows of an experiment, at chosen rates
-
-    Returns
-    -------
-    differences : by seed; NaN for seeds that only one of the two has, and for learners that are of
-        this kind themselves
     """
     run = group.iloc[0]
     same_stream = (last["experiment"] == run["experiment"]) & (last["stream"] == run["stream"])
-    references = last[same_stream & (last["kind"] == kind)]
-    first = references["learner"].iloc[0] if len(references) and run["kind"] != kind else None
-    return (
-        group.set_index("seed")[measure]
-        - references[references["learner"] == first].set_index("seed")[measure]
-    )
+    of_kind = (last["kind"] == kind) & (run["kind"] != kind)
+    return beside(group, last[same_stream & of_kind], measure)
+
+
+def beside(group: pd.DataFrame, others: pd.DataFrame, measure: str) -> pd.Series:
+    """A learner's final measure minus that of the first of other learners, paired by seed.
+
+    group, others : final rows on one stream, at chosen rates
+
+    Returns
+    -------
+    differences : by seed; NaN for seeds that only one of the two has, and where the first is this
+        learner itself
+    """
+    first = next(iter(others["learner"]), None)
+    paired = others[(others["learner"] == first) & (group["learner"].iloc[0] != first)]
+    return group.set_index("seed")[measure] - paired.set_index("seed")[measure]
 
 
 def rate_in_words(run) -> str:

@@ -43,7 +43,6 @@ def lipschitz(
       Its l1 norm is `2 r (m - r)` with r relevant documents; its squared l2 norm `(m^3 - sum of
       n^3) / 3` with n documents a grade.
     """
-    _known(surrogate, norm)
     sup = norm == "sup"
     if surrogate == "listnet":
         return _listnet_sup(m, largest) if sup else _listnet_l2(m, largest)
@@ -78,7 +77,6 @@ def smoothness(
     four documents or more, `2 / (3 sqrt(3))` of it with two or three, and `1 / (3 sqrt(3))` in l2.
     These three were found by search (m to 6), not proved; all others are exact.
     """
-    _known(surrogate, norm)
     sup = norm == "sup"
     if surrogate == "listnet":
         return 0.0 if m == 1 else 1.0 if sup else 0.5
@@ -100,7 +98,6 @@ def printed_lipschitz(
     ListNet 2 (Proposition 1), in l2 "also 2"; SmoothDCG `2 D(1) G(Ymax) / sigma` (Proposition 2),
     in l2 "the same". RankSVM's is printed as O(m^2), without a constant.
     """
-    _known(surrogate, norm)
     return {"listnet": 2.0, "smoothdcg": 2 * _gain(largest) / sigma}.get(surrogate, math.nan)
 
 
@@ -108,7 +105,6 @@ def printed_smoothness(surrogate: str, norm: str = "sup") -> float:
     """The smoothness constant as the thesis prints it: ListNet 2 in the sup norm (Proposition 1),
     else NaN.
     """
-    _known(surrogate, norm)
     return 2.0 if surrogate == "listnet" and norm == "sup" else math.nan
 
 
@@ -120,7 +116,6 @@ def largest_loss(surrogate: str, m: int, largest: int, score_bound: float) -> fl
     than two grades, where it is an upper bound. It grows with m for all but SmoothDCG: for ListNet
     as log m, since equal scores cost log m.
     """
-    _known(surrogate, "sup")
     if surrogate == "listnet":
         # documents with score U and grade 0; the others have score -U and the largest grade
         high = np.arange(m + 1)
@@ -178,13 +173,3 @@ def _gain(grade: float) -> float:
 def _exp(x: float) -> float:
     """exp(x), or infinity if it would overflow."""
     return math.exp(x) if x < 700 else math.inf
-
-
-def _known(surrogate: str, norm: str):
-    if surrogate not in SURROGATES:
-        raise ValueError(
-            f"no constants of the surrogate {surrogate!r} are known; known are "
-            f"{', '.join(SURROGATES)}"
-        )
-    if norm not in NORMS:
-        raise ValueError(f"unknown norm {norm!r} of the scores: 'sup' or 'l2'")

@@ -83,10 +83,9 @@ def largest_gradient(
     """
     order = 1 if norm == "sup" else 2
     if surrogate == "ranksvm":
-        grades_of_lists = (grades for grades in _levels(m, top_grade))
         return max(
             float(np.linalg.norm(gradient(surrogate, np.zeros(m), grades), order))
-            for grades in grades_of_lists
+            for grades in _levels(m, top_grade)
         )
 
     def size_and_slope(scores, grades):
