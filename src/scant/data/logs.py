@@ -175,11 +175,10 @@ def _variable(name: str) -> str:
     return name[: name.index("=") + 1] if "=" in name else name
 
 
-def listing(names, most: int = 5) -> str:
-    """The first names, for an error message, and how many others there are."""
-    return ", ".join(map(repr, names[:most])) + (
-        f" and {len(names) - most} more" if len(names) > most else ""
-    )
+def listing(names) -> str:
+    """The first five names, for an error message, and how many others there are."""
+    others = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(map(repr, names[:5])) + others
 
 
 # Facts about a log
