@@ -232,7 +232,7 @@ def main() -> None:
             print(f"  {kind:8} CTR {rate:5.3f} {milliseconds:7.0f} ms {megabytes(call):6.0f} MB")
     beside(arguments.rows, arguments.actions)
 
-    study, random = settings(), generator(2)
+    study, random = settings((2_000, 20_000, 200_000), ()), generator(2)
     seconds = best(lambda: coverage(study, arguments.repeats, random), 1, time.process_time)
     print(
         f"coverage study, {len(study)} settings of {arguments.repeats} campaigns: {seconds:.1f} s"

@@ -444,14 +444,10 @@ def foreign(
 
 
 def metadata_of(schema) -> dict:
-    """The `scant` metadata of an Arrow schema; empty if it has none that are a JSON object."""
-    try:
-        metadata = json.loads((schema.metadata or {}).get(METADATA_KEY, b"{}"))
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(metadata, dict):
-        return {}
-    return {key: metadata[key] for key in metadata if key != SEAL}
+    """The `scant` metadata of an Arrow schema, without the seal; empty if it has none."""
+    metadata = json.loads((schema.metadata or {}).get(METADATA_KEY, b"{}"))
+    metadata.pop(SEAL, None)
+    return metadata
 
 
 def write_parquet(table, path, metadata: dict, split: Iterable[str] = ()) -> None:

@@ -760,7 +760,7 @@ MUTATIONS = [
     ("scant/data/letor.py", "unit/test_letor.py::test_a_defect_names_file_line_and_reason",
      'not form.unsorted and index <= last', 'not form.unsorted and index < last'),
     ("scant/data/logs.py", "unit/test_logs.py::test_duplicates_are_those_of_pandas",
-     'part = part + part.dtype.type(0)', 'part = part'),
+     'column = column + column.dtype.type(0)', 'column = column'),
     ("scant/data/numbers.py", "unit/test_simulated.py::test_no_number_of_ones_own_is_changed_without_a_word",
      'refuse(values < 0,', 'refuse(values < -1,'),
     ("scant/data/openbandit.py", "unit/test_openbandit.py::test_a_file_that_is_not_as_published_is_refused",

@@ -505,8 +505,6 @@ def test_a_grid_has_a_paired_model_for_each_lambda():
     np.testing.assert_array_equal(grid[10].scores(log.features), again[10].scores(log.features))
     norms = [sum(np.linalg.norm(one.weights) for one in grid[value].scorers) for value in (0.1, 10)]
     assert norms[0] > 3 * norms[1]
-    forests = grid_of("forest", (0.1, 10), trees=3)
-    assert forests[0.1] is forests[10]
     for lambdas in ((), (1, 1), (1, 0)):
         with pytest.raises(SettingError, match="lambda"):
             grid_of("logistic", lambdas, steps=10)

@@ -47,7 +47,7 @@ def test_the_top_share():
     gains = np.array([0.1, 0.5, 0.5, 0.2, 0.0, 0.3, 0.0, 0.0])
     assert top_share(gains, 0.25).tolist() == [1, 2]
     assert top_share(gains, 0.5).tolist() == [1, 2, 3, 5]
-    assert top_share(gains).tolist() == [1, 2]  # 1.6 of 8
+    assert top_share(gains, 0.2).tolist() == [1, 2]  # 1.6 of 8
     assert top_share(np.zeros(5), 0.4).tolist() == [0, 1]
     assert top_share(np.array([0.1, 0.2]), 0.01).tolist() == [1]
     assert top_share(gains, 1.0).tolist() == list(range(8))

@@ -36,6 +36,7 @@ DRIFTS = {  # click rates in equal parts of a log, over their average
     # rows of ten classes, one class after another
     "sorted": (1.9, 0.2, 1.6, 0.4, 1.3, 0.7, 1.0, 0.9, 1.2, 0.8),
 }
+LIFT = 1.5  # of the click rate of the best ad
 RARE = 0.01  # the share of rows in which the logging policy "rare" shows a random ad
 
 
@@ -89,23 +90,20 @@ class Setting:
         return float(np.prod([self.share, self.weight, self.click], axis=0).sum()) + self.unseen
 
 
-def setting(
-    campaign: str, policy: str, rows: int, lift: float = 1.5, logging: str = "uniform"
-) -> Setting:
-    """A campaign with the click rates of Table 5.2.
+def setting(campaign: str, policy: str, rows: int, logging: str = "uniform") -> Setting:
+    """A campaign with the click rates of Table 5.2. The ad that the policy takes for the best has
+    `LIFT` times their mean; the others' rate is such that ads shown at random have the mean rate.
 
     Parameters
     ----------
     campaign : a key of `RATES`; K is the number of its offers
     policy : a key of `POLICIES`
     rows : n, the length of a log
-    lift : click rate of the ad that the policy takes for the best, over the offers' mean rate; the
-        other ads' rate is such that ads shown at random are clicked on at the mean rate
     logging : "uniform", or "rare": the logging policy shows a random ad in 1 % of the rows, and in
         all others an ad that is not the best, so that large weights are possible but seldom seen
     """
     epsilon, mean, actions = POLICIES[policy], float(np.mean(RATES[campaign])), len(RATES[campaign])
-    best, other = lift * mean, mean * (actions - lift) / (actions - 1)
+    best, other = LIFT * mean, mean * (actions - LIFT) / (actions - 1)
     # best, its rival, the rest
     target = np.array([1 - epsilon, epsilon / (actions - 1), epsilon / (actions - 1)])
     propensity = (
@@ -169,14 +167,14 @@ def drifting(rows: int, drift: str, policy: str = "deterministic") -> Setting:
     return replace(of, campaign=name, drift=DRIFTS[drift])
 
 
-def settings(rows=(2_000, 20_000, 200_000), lift: float = 1.5, drifts=()) -> list[Setting]:
+def settings(rows, drifts) -> list[Setting]:
     """The settings of the study at each n: both campaigns and policies, logged uniformly and
     rarely, `contrary` and `deficient`; and logs of both policies whose rates drift, for each of
     `drifts`.
     """
     cases = product(("uniform", "rare"), RATES, POLICIES, rows)
     return [
-        *(setting(campaign, policy, n, lift, logging) for logging, campaign, policy, n in cases),
+        *(setting(campaign, policy, n, logging) for logging, campaign, policy, n in cases),
         *(contrary(n) for n in rows),
         *(deficient(n) for n in rows),
         *(drifting(n, drift, policy) for drift, policy, n in product(drifts, POLICIES, rows)),
@@ -229,7 +227,7 @@ def run(job: dict, target, study_seed: int) -> None:
 
     job : the settings `rows` (a list of log lengths), `drifts` (keys of `DRIFTS`) and `repeats`
     """
-    tried = settings(job["rows"], drifts=job["drifts"])
+    tried = settings(job["rows"], job["drifts"])
     rows = coverage(tried, job["repeats"], generator(study_seed, "coverage"))
     write_parquet(table_of_rows(SCHEMA, rows), target, {})
 

@@ -69,17 +69,17 @@ def _unbiased() -> Iterator[Check]:
         )
 
 
-def _imbalance(clicked: int = 5, others: int = 50, scorers: int = 100) -> Iterator[Check]:
+def _imbalance() -> Iterator[Check]:
     """The thesis, 5.4: the loss of an AUC ranker (5.1) does not change if all instances without a
     click are repeated.
 
     The loss of a classifier does change, since it is a mean over all instances. Both losses are
     logistic.
     """
-    random = generator(0, "imbalance")
+    random, clicked, others = generator(0, "imbalance"), 5, 50
     setting = f"{clicked} instances with a click, {others} without, repeated 2, 10 and 100 times"
     losses = {"AUC's loss": auc_loss, "logistic loss": logistic_loss}
-    scores = [(random.normal(1, 1, clicked), random.normal(0, 1, others)) for _ in range(scorers)]
+    scores = [(random.normal(1, 1, clicked), random.normal(0, 1, others)) for _ in range(100)]
     for name, loss in losses.items():
         changes = [
             abs(loss(c, np.tile(o, times)) - loss(c, o))

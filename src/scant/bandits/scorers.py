@@ -11,7 +11,6 @@ import numpy as np
 from scant.bandits.learners import (
     GRID,
     KINDS,
-    LAMBDAS,
     NEVER,
     STEPS,
     check_options,
@@ -321,12 +320,11 @@ def fit_grid(
     kind: str,
     log: Log,
     random: np.random.Generator,
-    lambdas=LAMBDAS,
-    settings: Settings = Settings(),
+    lambdas,
+    settings: Settings,
     progress=None,
 ) -> dict[float, Model]:
-    """Fit a model for each lambda, all with the same random numbers; a learner without a lambda is
-    fitted once.
+    """Fit a model of a learner with a lambda for each lambda, all with the same random numbers.
 
     progress : see `train`
     """
@@ -337,11 +335,8 @@ def fit_grid(
     scale = _scale(log.features, settings.standardise and learner_of(kind).scaled)
     models = {}
     for point in grid:
-        if models and not learner_of(kind).regularised:
-            models[point.regularisation] = next(iter(models.values()))
-        else:
-            same_random = np.random.Generator(np.random.PCG64(seed))
-            models[point.regularisation] = train(kind, log, same_random, point, progress, scale)
+        same_random = np.random.Generator(np.random.PCG64(seed))
+        models[point.regularisation] = train(kind, log, same_random, point, progress, scale)
     return models
 
 

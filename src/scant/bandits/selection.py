@@ -37,7 +37,7 @@ def information_gain(features: np.ndarray, clicked: np.ndarray, bins: int = BINS
     return gains
 
 
-def edges(column: np.ndarray, bins: int = BINS) -> np.ndarray:
+def edges(column: np.ndarray, bins: int) -> np.ndarray:
     """The largest value of each bin but the last: fewer than `bins` values of the column,
     ascending.
     """
@@ -50,7 +50,7 @@ def edges(column: np.ndarray, bins: int = BINS) -> np.ndarray:
     return inner[inner < ranked[-1]]
 
 
-def top_share(gains: np.ndarray, share: float = 0.2) -> np.ndarray:
+def top_share(gains: np.ndarray, share: float) -> np.ndarray:
     """Indices, ascending, of the `share` of features with the largest gains; of equal gains the
     first features.
 

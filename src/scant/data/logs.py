@@ -175,11 +175,10 @@ def _variable(name: str) -> str:
     return name[: name.index("=") + 1] if "=" in name else name
 
 
-def listing(names, most: int = 5) -> str:
-    """The first names, for an error message, and how many others there are."""
-    return ", ".join(map(repr, names[:most])) + (
-        f" and {len(names) - most} more" if len(names) > most else ""
-    )
+def listing(names) -> str:
+    """The first five names, for an error message, and how many others there are."""
+    others = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(map(repr, names[:5])) + others
 
 
 # Facts about a log
@@ -201,51 +200,13 @@ def duplicates(log: Log) -> int:
     """How many rows equal an earlier row in every column, including timestamp and position if the
     log has them.
     """
-    columns = list(log.columns().values())
-    hashed = hashes(columns)
-    ranked = np.sort(hashed)
-    if not (ranked[1:] == ranked[:-1]).any():
-        return 0
-    order = np.argsort(hashed)
-    same = hashed[order][1:] == hashed[order][:-1]
-    suspects = order[np.append(same, False) | np.append(False, same)]
-    rows = _bits(columns, suspects)  # rows with equal hashes may still differ
-    return len(rows) - len(np.unique(rows, axis=0))
-
-
-def hashes(columns: list[np.ndarray]) -> np.ndarray:
-    """A hash of each row of some columns, uint64 (rows); rows that are equal have the same."""
-    return np.concatenate(
-        [
-            _hashed(_bits(columns, slice(start, start + CHUNK)))
-            for start in range(0, len(columns[0]), CHUNK)
-        ]
-    )
-
-
-def _bits(columns: list[np.ndarray], rows) -> np.ndarray:
-    """The entries of some rows as whole numbers, uint64 (some rows x columns), equal where entries
-    are.
-    """
     parts = []
-    for column in columns:
-        part = column[rows]
-        if part.dtype.kind == "f":
-            part = part + part.dtype.type(0)  # turns -0 into 0
-        parts.append(part.view(f"u{part.dtype.itemsize}").reshape(len(part), -1))
-    return np.concatenate(parts, axis=1, dtype=np.uint64)
-
-
-def _hashed(rows: np.ndarray) -> np.ndarray:
-    """A hash of each row, uint64 (rows): a sum of its entries, each multiplied and mixed, modulo
-    2^64.
-    """
-    weights = np.random.Generator(np.random.PCG64(0)).integers(
-        0, 1 << 64, rows.shape[1], np.uint64
-    ) | np.uint64(1)
-    mixed = rows * weights
-    mixed ^= mixed >> np.uint64(32)
-    return mixed.sum(axis=1)
+    for column in log.columns().values():
+        if column.dtype.kind == "f":
+            column = column + column.dtype.type(0)  # turns -0 into 0
+        parts.append(np.ascontiguousarray(column).view(np.uint8).reshape(len(log), -1))
+    rows = np.concatenate(parts, axis=1)
+    return len(rows) - len({row.tobytes() for row in rows})
 
 
 # Files of the project
@@ -344,7 +305,5 @@ def repeated(names: Iterable[str]) -> list[str]:
 def ordered(actions: set[str]) -> tuple[str, ...]:
     """Ids sorted as numbers if all are numbers, else as text."""
     if all(re.fullmatch(r"\d+", action, re.ASCII) for action in actions):
-        return tuple(
-            sorted(actions, key=lambda action: (len(digits := action.lstrip("0")), digits, action))
-        )
+        return tuple(sorted(actions, key=lambda action: (int(action), action)))
     return tuple(sorted(actions))

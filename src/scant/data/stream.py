@@ -394,10 +394,6 @@ def read(path) -> Stream:
     ):
         check_seal(path)
         metadata = metadata_of(reader.schema)
-        if not reader.schema.equals(_schema(metadata["features"])):
-            raise ValueError(
-                f"columns {', '.join(reader.schema.names)} of other types than a stream's"
-            )
         batch = reader.get_batch(0)
         features, grades = batch.column("features"), batch.column("grades")
         return Stream(
@@ -410,20 +406,6 @@ def read(path) -> Stream:
             query=_values(batch.column("query")),
             metadata=metadata,
         )
-
-
-def _schema(features: int) -> pa.Schema:
-    """The columns of a stream with this number of features."""
-    vectors = pa.list_(pa.float32(), features)
-    of_queries = {
-        "query": pa.int64(),
-        "relevant": pa.int32(),
-        "ideal_dcg": pa.float64(),
-        "ideal_dcg@10": pa.float64(),
-    }
-    return pa.schema(
-        of_queries | {"grades": pa.large_list(pa.int16()), "features": pa.large_list(vectors)}
-    )
 
 
 def _values(column: pa.Array) -> np.ndarray:

@@ -149,12 +149,6 @@ def read_classification(paths) -> tuple[np.ndarray, np.ndarray]:
     (features float32 (n, d), labels (n,) of text)
     """
     tables = [table for path in _paths(paths) for table in _row_groups(path, "classification")]
-    if len({table.num_columns for table in tables}) != 1:
-        raise DataError(
-            paths,
-            "no rows, or tables of different features",
-            advice="Make them with `scant convert`",
-        )
     labels = np.array([label for table in tables for label in table["label"].to_pylist()])
     return np.concatenate([_features(table) for table in tables]), labels
 
@@ -435,17 +429,8 @@ def _paths(paths) -> list:
 
 def _row_groups(path, task: str) -> Iterator[pa.Table]:
     with files.foreign(path, advice=files.anew(path)), pq.ParquetFile(path) as file:
-        found_task = files.metadata_of(file.schema_arrow).get("task")
-        printed = PRINTED in file.schema_arrow.names
-        features = len(file.schema_arrow) - len(KEYS[task]) - printed
-        if (
-            found_task != task
-            or features < 1
-            or not file.schema_arrow.equals(_schema(task, features, printed))
-        ):
-            reason = f"not a {task} table of this project" + (
-                f": its task is {found_task}" if found_task != task else ""
-            )
+        if files.metadata_of(file.schema_arrow).get("task") != task:
+            reason = f"not a {task} table of this project"
             raise DataError(path, reason, advice="Make it with `scant convert`")
         files.check_seal(path)
         for group in range(file.num_row_groups):

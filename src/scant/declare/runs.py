@@ -11,13 +11,13 @@ from scant import __version__
 from scant.files import arrow_array, sha256
 
 
-def kept_rounds(horizon: int, per_decade: int = 20) -> np.ndarray:
-    """The rounds that a trace keeps, int64, ascending from 1: about `per_decade` in each power of
-    ten, the last ten.
+def kept_rounds(horizon: int) -> np.ndarray:
+    """The rounds that a trace keeps, int64, ascending from 1: about 20 in each power of ten, the
+    last ten.
     """
     if horizon < 1:
         return np.array([], np.int64)
-    grid = np.geomspace(1, horizon, max(2, int(per_decade * np.log10(horizon)) + 1)).round()
+    grid = np.geomspace(1, horizon, max(2, int(20 * np.log10(horizon)) + 1)).round()
     last = np.arange(max(1, horizon - 9), horizon + 1)
     return np.unique(np.r_[grid, last]).astype(np.int64)
 

@@ -105,8 +105,8 @@ def _name(figure) -> None:
                     part.set_gid(f"curve-{number}-{next(unique)}")
 
 
-def _keep_inside(figure, least: float = 6.0) -> None:
-    """Make texts of panels smaller that would be cut at the figure's right edge, down to `least`
+def _keep_inside(figure) -> None:
+    """Make texts of panels smaller that would be cut at the figure's right edge, down to 6
     points.
     """
     for axis in figure.axes:
@@ -114,4 +114,4 @@ def _keep_inside(figure, least: float = 6.0) -> None:
             box = text.get_window_extent()
             if box.x1 > figure.bbox.x1 and box.width:
                 share = (figure.bbox.x1 - box.x0) / box.width
-                text.set_fontsize(max(least, 0.98 * share * text.get_fontsize()))
+                text.set_fontsize(max(6.0, 0.98 * share * text.get_fontsize()))

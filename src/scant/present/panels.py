@@ -266,7 +266,6 @@ def beside(
     axis,
     texts: dict[str, tuple[float, str, tuple[str, str, str]]],
     gap: float = 0.075,
-    wide: float = 0.2,
 ) -> None:
     """Write texts to the right of a panel, each with its learner's marker, and a line to the height
     that it belongs to.
@@ -277,7 +276,6 @@ def beside(
     texts : by learner, the text's height in the data's units, the text, and the learner's colour,
         marker and line
     gap : the least distance between two texts, as a share of the panel's height
-    wide : how far from the panel their markers stand, in inches
     """
     to_share = axis.transData + axis.transAxes.inverted()
     edge = axis.get_xlim()[1]
@@ -291,7 +289,7 @@ def beside(
     for i in range(len(heights)):  # and down again where they are above the panel now
         heights[i] = min(heights[i], 1.0 - gap * (len(heights) - 1 - i))
     of_marker, of_text = (
-        offset_copy(axis.transAxes, axis.figure, x=inches) for inches in (wide, wide + 0.07)
+        offset_copy(axis.transAxes, axis.figure, x=inches) for inches in (0.2, 0.27)
     )
     for (share, text, (colour, marker, _), learner), height in zip(ordered, heights, strict=True):
         axis.annotate(

@@ -310,10 +310,8 @@ class _Examiner:
         streams, learners, elsewhere, others = fitting
         quantity, declared = claim["quantity"], self._quantity(claim["quantity"], name)
         options = tuple((key, claim[key]) for key in declared.options if key in claim)
-        values, family = (
-            self.values(quantity, name, tuning, streams, options),
-            self.plan.families[name],
-        )
+        values = self.values(quantity, name, tuning, streams, options)
+        family = self.plan.families[name]
         other_values, section = values, family.place.key
         if elsewhere not in (None, name):
             other_values = self.values(quantity, elsewhere, tuning, streams, options)
@@ -482,12 +480,9 @@ def _joined(claim: dict, examined: list[Examined]) -> Examined:
     first = [_with_cell(part.claim, part.readings[0]) for part in judged]
     controls = [_with_cell(part.claim, part.control) for part in judged if part.control]
     others = chain.from_iterable(part.readings[1:] for part in judged)
-    control, lacking = (
-        _of_all(controls) if controls else None,
-        [one.control_missing for one in judged],
-    )
-    readings = [_of_all(first, missing), *others]
-    return Examined(claim, readings, "", control, next(filter(None, lacking), ""))
+    control = _of_all(controls) if controls else None
+    lacking = next((one.control_missing for one in judged if one.control_missing), "")
+    return Examined(claim, [_of_all(first, missing), *others], "", control, lacking)
 
 
 def _counted(claim: dict, examined: Examined) -> Examined:
