@@ -16,28 +16,28 @@ ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 # Tokens of code by room, a folder of scant or a package beside it: no comments, a docstring is one.
 CODE = {
-    "": 16_059,
-    "ads": 15_646,
-    "bandits": 17_249,
-    "clicklogs": 11_430,
-    "data": 17_246,
-    "declare": 4_426,
+    "": 16_008,
+    "ads": 15_582,
+    "bandits": 17_206,
+    "clicklogs": 11_403,
+    "data": 16_759,
+    "declare": 4_420,
     "finished": 11_406,
-    "games": 31_816,
-    "generalisation": 16_966,
-    "kernels": 33_086,
-    "page": 14_712,
-    "present": 8_711,
-    "rankers": 48_018,
-    "scant_ads": 93_621,
+    "games": 31_670,
+    "generalisation": 16_863,
+    "kernels": 33_017,
+    "page": 14_874,
+    "present": 8_723,
+    "rankers": 47_719,
+    "scant_ads": 93_465,
     "starter": 521,
     "study": 14_280,
-    "theory": 12_974,
-    "verdict": 18_653,
+    "theory": 12_900,
+    "verdict": 18_641,
 }
 LINES = {"rules": 502, "claims": 2_883}
-TOKENS = {"tests": 397_298}
-WORDS = {"documents": 31_486}  # README and docs, without the marks of numbers
+TOKENS = {"tests": 397_088}
+WORDS = {"documents": 31_477}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,

@@ -360,7 +360,6 @@ def test_every_figure_has_the_width_that_a_study_asks_for_and_texts_that_can_be_
 
 def test_the_page_is_one_file_that_names_every_claim(tiny, stated):
     path = tiny / "report.html"
-    assert path.stat().st_size < page.LIMIT
     html = path.read_text()
     assert not re.search(r"""src=["']?(?!data:)""", html), "it needs another file"
     # to download

@@ -37,6 +37,7 @@ from scant.verdict.readings import Cell, Claim, titled
 
 VERDICTS = dict(zip(words.VERDICTS, "✓✗±?≈∅" + ABSENT, strict=True))  # in the order that sorts them
 MANY = 8  # columns; in a table of more, those that are the same in every row are told beside it
+LISTED = 3  # titles in the name of a board
 FEW = 12  # cells; a claim of no more has them unfolded
 ROWS = 200  # a table of more is not on the page, but in its file
 
@@ -163,16 +164,28 @@ def _parts(claims: list[dict]) -> list[dict]:
 
 
 def _named(boards: dict[str, list[dict]]) -> dict[str, list[dict]]:
-    """Boards with `name`: their experiment's title, and its id where others of its kind have the
-    same.
+    """Boards with `name`: their experiment's title and, as far as it takes to tell those of a kind
+    apart, the streams, the learners, and the experiment's id.
     """
-    titles = Counter((of[0]["kind"], of[0]["title"]) for of in boards.values())
+    firsts = {id: of[0] for id, of in boards.items()}
+    names = {id: first["title"] for id, first in firsts.items()}
+    learners = {id: [row["learner"] for row in first["rows"]] for id, first in firsts.items()}
+    further = (
+        {id: f", on {_listed(first['streams'])}" for id, first in firsts.items()},
+        {id: f": {_listed(titles)}" for id, titles in learners.items()},
+        {id: f" ({id})" for id in boards},
+    )
+    for texts in further:
+        shared = Counter((firsts[id]["kind"], name) for id, name in names.items())
+        for id, name in names.items():
+            names[id] += texts[id] if shared[firsts[id]["kind"], name] > 1 else ""
+    return {id: [one | {"name": names[id]} for one in of] for id, of in boards.items()}
 
-    def name(id: str, board: dict) -> str:
-        shared = titles[board["kind"], board["title"]] > 1
-        return board["title"] + (f" ({id})" if shared else "")
 
-    return {id: [one | {"name": name(id, one)} for one in of] for id, of in boards.items()}
+def _listed(titles: list[str]) -> str:
+    """Titles, which may have commas; of many the first ones, and how many more."""
+    more = [f"{len(titles) - LISTED} more"] if len(titles) > LISTED + 1 else titles[LISTED:]
+    return "; ".join([*titles[:LISTED], *more])
 
 
 def _counted(row: str, claims: list[dict]) -> str:
