@@ -17,7 +17,6 @@ import yaml
 from scant.files import FOLDER_MARK, metadata_of
 from scant.finished import reading
 from scant.finished.differences import compare
-from scant.page import page
 from scant.present import making, panels, style
 from scant.study import settings as studies
 from scant.study.plan import Plan, span, untitled

@@ -404,7 +404,9 @@ def _main_effect(values: np.ndarray, levels: np.ndarray) -> float:
 
 
 def agreeing_least(agreeing: int, n: int) -> float:
-    """A lower bound on the share of all seeds that agree, if `agreeing` of n do (Clopper-Pearson)."""
+    """A lower bound on the share of all seeds that agree, if `agreeing` of n do
+    (Clopper-Pearson).
+    """
     from scipy import special
 
     return float(special.betaincinv(agreeing, n - agreeing + 1, THRESHOLD)) if agreeing else 0.0
