@@ -158,10 +158,8 @@ def _same_file(a: Path, b: Path) -> bool:
 
 
 def anew(path) -> str:
-    """The advice for a file of a study that is damaged or gone; that alone would not make Snakemake
-    do anything.
-
-    Of a file in a folder that a job makes whole, as Snakemake marks it, the folder is named.
+    """The advice for a file of a study that is damaged or gone, which alone makes Snakemake do
+    nothing. If a job makes a whole folder, which Snakemake marks, the advice names the folder.
     """
     whole = (folder for folder in Path(path).parents if (folder / FOLDER_MARK).is_file())
     # as the workflow names it
@@ -185,10 +183,10 @@ def parts(folder) -> tuple[list[Path], list[Path]]:
     """The parquet files of a folder and its subfolders, in order; and, in order, files that are
     left out.
 
-    Parts end in .parquet, in whatever case. As by Arrow and Spark, files are left out if their
-    names, or the names of their folders, begin with "." or "_": what a writer has not finished, or
-    what other programs keep there. All other files are left out, too. Files whose names begin so
-    are not listed.
+    Parts end in .parquet, in whatever case. As in Arrow and Spark, files are left out if their
+    names, or the names of their folders, begin with "." or "_": a writer has not finished them, or
+    other programs keep them there. Files of other kinds are left out, too. Of the files that are
+    left out, only those whose names begin with other characters are returned.
 
     Raises
     ------

@@ -98,8 +98,8 @@ def make_click_log(settled: Settled, outputs, log: str, seeds: str) -> None:
 
 
 def run(settled: Settled, outputs, path: str) -> None:
-    """Make a run file: a learner plays some seeds at one place, or all learners do, where they meet
-    in one play.
+    """Make a run file: one learner plays some seeds at one place; in families whose learners play
+    in one job, all of them do.
 
     path : the ids of the experiment, the place and, unless all learners play, of the learner; and
         the seeds

@@ -103,8 +103,8 @@ def gain(policy: pd.DataFrame, against: pd.DataFrame) -> dict[str, float]:
     """The columns `difference` and `gain` of a table, each with its interval, and `pairs`, the
     number of seeds.
 
-    The difference of CTRs is paired by seed and has a 95 % t interval. The gain is the difference
-    in percent of the mean CTR of the policy compared with, which is taken as known.
+    The difference of CTRs is paired by seed and has a 95 % t interval. The gain is this difference
+    in percent of the mean CTR of the policy that is compared with; that mean is taken as known.
 
     policy, against : rows of `ctrs`, one for each seed
     """
@@ -123,7 +123,8 @@ def _at_epsilon(frame: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     """The rows to compare a policy of this epsilon with: rows of the same epsilon, or of controls
     without one.
 
-    A control without an epsilon (NaN) is compared with all rows if these have a single epsilon.
+    A control without an epsilon (NaN) is compared with all rows, if there is a single epsilon among
+    them.
     """
     if pd.isna(epsilon) and len(frame["epsilon"].unique()) == 1:
         return frame

@@ -193,7 +193,8 @@ def _download(url: str, path: Path, dataset: Dataset, part: Part, log: Callable)
 
 
 def _from_archive(dataset: Dataset, part: Part, folder: Path, output: Path, log: Callable) -> str:
-    """Write the content of a part to `output` from the publisher's archive; where it is from.
+    """Write the content of a part from the publisher's archive to `output`; returns where it is
+    from.
 
     The archive is downloaded once for all parts, into `folder`.
     """
@@ -214,8 +215,8 @@ def _from_archive(dataset: Dataset, part: Part, folder: Path, output: Path, log:
 def _archive(dataset: Dataset, part: Part, folder: Path, log: Callable) -> Path:
     """The publisher's archive in a folder, downloaded if it is not there.
 
-    Its name tells the address, and its checksum is looked at whenever it is read, so that another
-    entry in the registry downloads it again.
+    Its name is made of the address, and its checksum is compared whenever it is read. So if the
+    entry in the registry changes, the archive is downloaded again.
     """
     import fcntl
 

@@ -108,8 +108,8 @@ def read_letor(
 def read_grouped(
     path, sizes_path, features: int, max_grade: int | None = None, **settings
 ) -> Iterator[Block]:
-    """Read a file in LETOR's format without query ids, whose queries a second file tells: one
-    number of rows a line.
+    """Read a file in LETOR's format without query ids. A second file tells the queries: in each
+    line the number of rows of one.
 
     Queries are numbered from 1, in their order.
 

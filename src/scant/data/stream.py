@@ -333,10 +333,7 @@ class _Measured:
 
 
 class _Forgetful(io.FileIO):
-    """A file to write to.
-
-    What it writes is from a map, whose pages it gives back: they would count as memory.
-    """
+    """A file to write mapped arrays to. It gives back their pages, which would count as memory."""
 
     def __init__(self, path, mapped: mmap.mmap):
         super().__init__(path, "wb")

@@ -59,9 +59,9 @@ class Place:
         schema. Their types and defaults are in the functions' signatures; a parameter without a
         rule is no setting
     readings : the settings of a place that are readings, which a sweep may vary
-    level : takes (settings, reading, data sets or None); the value of a reading, or None if it
-        cannot change the place
-    changes : takes (settings, reading); whether the reading can change the place
+    level : takes (settings, reading, data sets or None) and returns the value of the reading, or
+        None if it cannot change the place
+    changes : takes (settings, reading) and returns whether the reading can change the place
     """
 
     key: str
@@ -145,7 +145,9 @@ def named_or_own(names: list[str]) -> dict:
 
 
 def _clause(key: str, simulation: str, parameters: list[inspect.Parameter]) -> dict:
-    """The schema's clause for the settings of a simulation that has not all of its place's."""
+    """The schema's clause for a simulation that has only some of the settings of its kind of
+    place.
+    """
     allowed = {"propertyNames": {"enum": [one.name for one in parameters]}}
     then = {"properties": {"settings": allowed}}
     if needed := [one.name for one in parameters if one.default is one.empty]:

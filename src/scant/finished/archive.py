@@ -4,7 +4,7 @@ run the study in.
 It is a Workflow Run Crate 0.5 on RO-Crate 1.1: `ro-crate-metadata.json` names the workflow, the
 settings that it was given, the results, and the run that made them
 (https://w3id.org/ro/wfrun/workflow/0.5). What the study reads, and its results, are where they were
-below the working folder; by what Snakemake knows of them, nothing is to be made anew.
+below the working folder; by Snakemake's records of them, nothing has to be made anew.
 """
 
 import json

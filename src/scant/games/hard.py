@@ -3,8 +3,8 @@ the atlas.
 
 The constructions come from the lower bounds for partial monitoring (Bartok et al. 2014; Lattimore &
 Szepesvari 2019), with numbers found by linear programs: two rankings i and j, a distribution p of
-relevance vectors, and a direction d. In each round relevances are drawn from p + w d, or in each
-from p - w d.
+relevance vectors, and a direction d. Relevances are drawn from p + w d in all rounds, or from p - w
+d in all rounds.
 
 - In an observable cell, i and j are neighbours, and both are best under p, while all other rankings
   (except duplicates of these) lose more. Under p + w d ranking i is best, under p - w d ranking j.

@@ -83,7 +83,7 @@ class Game:
         return self._best[key]
 
     def worst(self, kept: np.ndarray) -> np.ndarray:
-        """The cumulative loss or gain of the worst play: no learner's can be expected to be worse.
+        """The cumulative loss or gain of the worst play: no learner can be expected to do worse.
 
         For each t of `kept` it is the value of the fixed ranking that is worst for rounds 1..t:
         where relevances are drawn anew in each round from one distribution, no play has a worse

@@ -177,8 +177,8 @@ def hard(
     """Relevances that are hard for the cell of the atlas with this loss, `items` and the top `k`
     seen.
 
-    They are drawn from one of two distributions, each with probability 1/2, between which a learner
-    must tell to be best; the items are relabelled at random. `scant.games.hard` says which.
+    They are drawn from one of two distributions, each with probability 1/2, which a learner must
+    tell apart to be best; the items are relabelled at random. `scant.games.hard` says which.
 
     grades : the highest grade
     gap : between the two best rankings. "falling": from its largest at T = 100 rounds it falls with

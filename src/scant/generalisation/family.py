@@ -1,8 +1,8 @@
 """What the family `generalisation` declares: learners of a whole sample, and how far what they
 learn is from the best.
 
-A job draws its samples itself, and gives each to all learners: they are drawn faster than read, and
-share what is best.
+A job draws its samples itself, which is faster than reading them. It gives each to all learners,
+for which the best weights are then found once.
 """
 
 from collections.abc import Mapping

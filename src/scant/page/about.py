@@ -75,8 +75,8 @@ def captions(
 
     folder : the study's results; the caption of a figure also says what its CSV file there has
     shown_of_study : see `scant.study.plan.Plan.shown`
-    of_papers : the documents of the project whose statements the study judges; without any,
-        captions name no figure of a paper, which the study does not repeat
+    of_papers : the documents of the project whose statements the study judges; without any, the
+        study repeats no figure of a paper, and captions name none
     """
     texts = {
         shown.name: caption(shown, bool(of_papers))
@@ -294,9 +294,7 @@ def _datasets(study_plan: Plan) -> list[dict]:
 
 
 def _reading(dataset) -> str:
-    """What is made of values of a data set that single precision cannot hold; "" if there are
-    none.
-    """
+    """What values of a data set become that single precision cannot hold; "" if there are none."""
     if dataset.overflow is None:
         return ""
     value = "missing" if isinstance(dataset.overflow, str) else f"{dataset.overflow:,g}"

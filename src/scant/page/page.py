@@ -98,8 +98,8 @@ def make(
 
 
 def sentences(claims: list[Claim]) -> list[str]:
-    """Sentences that summarise claims: of each kind of row how many have each verdict, and what
-    these rest on.
+    """Sentences that summarise claims: how many of each kind of row have each verdict, and what the
+    verdicts rest on.
 
     What the papers measured comes first.
     """

@@ -22,8 +22,8 @@ class Inputs:
     """The inputs of the functions that compute the frames of a study's figures and tables, see
     `Shown.reads`.
 
-    Those of the last experiments that were read are kept: figures and tables of a family often show
-    the same.
+    The inputs that were read last are kept, since figures and tables of a family often show the
+    same experiments.
     """
 
     def __init__(self, plan: Plan):

@@ -178,8 +178,8 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def distinct(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with what tells panels of one title apart as their titles, and the title they share
-    below it.
+    """The frame with new titles for panels that have one title: first what tells them apart, and
+    below it the title that they share.
     """
     firsts = frame.drop_duplicates(["experiment", "stream"])
     shared = firsts[
@@ -270,8 +270,8 @@ def beside(
     """Write texts to the right of a panel, each with its learner's marker, and a line to the height
     that it belongs to.
 
-    Texts that would overlap are moved apart; the marker tells whose they are also where curves
-    coincide.
+    Texts that would overlap are moved apart; where curves coincide, the marker tells whose text it
+    is.
 
     texts : by learner, the text's height in the data's units, the text, and the learner's colour,
         marker and line

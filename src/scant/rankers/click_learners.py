@@ -352,7 +352,8 @@ class Ips(FromClicks):
     """Descends on the logistic loss of clicked documents against all others shown, weighted by
     inverse propensities.
 
-    A click in place k counts (1 - b_k) / a_k, and no click -b_k / a_k, where with `propensities`
+    A click in place k counts (1 - b_k) / a_k; a document there without a click counts -b_k / a_k.
+    With `propensities`
 
     known : a_k is the probability that the user looks at place k, b_k is 0 (Joachims, Swaminathan &
         Schnabel 2017): unbiased for the loss of a user who looks at every place, if clicks do not

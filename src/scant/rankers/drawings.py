@@ -338,7 +338,7 @@ def _lost(frame: pd.DataFrame, uses: list[str]) -> str:
     """What seeing one grade a round costs, on the streams with the least and with the largest cost,
     as a title.
 
-    Of the last use in `uses` that is no estimate, which is the better one where there are two.
+    It is of the last use in `uses` that is no estimate: where there are two, of the better one.
     """
     best = [use for use in uses if use != UNBIASED][-1:]
     one = frame[(frame["seen"] == 1) & frame["use"].isin(best)]

@@ -80,8 +80,8 @@ def inclusion(
     p : float64 (m), `(1 - gamma) 1[i in the top k] + gamma k / m`; with a slot 1 above place k, and
         from there on `(1 - gamma) 1[i at place k] + gamma / (m - k + 1)`
     pairs : float64 (m, m), `(1 - gamma) 1[both in the top k] + gamma k (k - 1) / (m (m - 1))`; its
-        diagonal is p. With a slot that of the lower document, 0 for two from place k on, of which
-        no two are seen
+        diagonal is p. With a slot it is the probability of the lower document, and 0 for two
+        documents from place k on, which are never seen together
     """
     m = len(order)
     k = min(k, m)

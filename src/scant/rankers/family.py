@@ -200,7 +200,7 @@ FINAL = "time-averaged measure"  # the quantity `final` in figures
 
 
 def _final(function: str) -> Quantity:
-    """The quantity `final`, by a function of `scant.rankers.quantities`."""
+    """The declaration of the quantity `final`, for a function of `scant.rankers.quantities`."""
     options = ("measure", "at", "last")
     return Quantity(
         FINAL, f"{QUANTITIES}:{function}", options, tuned=True, range=(0.0, 1.0), better="high"

@@ -133,9 +133,7 @@ def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def _feedback(rows: pd.DataFrame) -> dict[str, pd.Series]:
-    """The columns `FEEDBACK` of `by_feedback`; no `use` where a learner is none of those that it
-    compares.
-    """
+    """The columns `FEEDBACK` of `by_feedback`; no `use` for a learner that is not compared."""
     of_clicks = rows["user"] != ""
     grades = rows["k"].map(lambda k: NUMBERS.get(k, str(k)))
     use = rows["way"].map(USES).where(rows["kind"] != "listnet")

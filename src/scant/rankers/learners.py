@@ -45,8 +45,8 @@ class Settings:
     margin : SLAM's margin, a number or "grade-gap" for the difference of the grades
     averaged : whether SLAM's weights are computed over the whole list and averaged within each
         grade
-    learn_on_empty : whether ListNet also learns from queries without a relevant document (namely
-        equal scores)
+    learn_on_empty : whether ListNet also learns from queries without a relevant document, which
+        teach it equal scores
     steps : how steps are taken: "schedule", or one of `scant.rankers.steps.STEPS`
     iterate : the weights that it ranks by, one of `scant.rankers.iterates.CHOICES`
     """

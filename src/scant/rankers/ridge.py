@@ -2,8 +2,8 @@
 Thompson sampling.
 
 Linear bandits have learnt so since Auer (2002): LinUCB (Li et al. 2010) and linear Thompson
-sampling (Agrawal & Goyal 2013). What is theirs is the estimate and how it explores; that only one
-place explores is ours.
+sampling (Agrawal & Goyal 2013). The estimate, and how it explores, are theirs; that only one place
+explores is our choice.
 """
 
 from dataclasses import dataclass

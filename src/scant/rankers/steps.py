@@ -103,11 +103,10 @@ class DistanceOverGradients(Steps):
 
 
 class _Betting(Steps):
-    """What steps by betting share: the point that they bet on may be outside the ball, into which
-    it is projected.
-
-    Gradients that would draw it further out lose that part (Cutkosky 2020): the regret of the
-    projection is at most that of the point on what is left.
+    """What steps by betting share: the point that they bet on may be outside the ball, and the
+    weights are its projection. A gradient that would draw the point further out loses the part that
+    does (Cutkosky 2020). The regret of the weights is then at most the regret of the point on what
+    is left of the gradients.
     """
 
     def __init__(self, features, radius=1.0, rate=None):

@@ -130,8 +130,8 @@ def _schedule(entry: Mapping, readings: Mapping) -> dict:
 def _exploring(
     settings: Settings, entry: Mapping, exploration: str | float, gamma: float
 ) -> Settings:
-    """The settings with how a learner explores. If that falls as t^-1/3, its steps fall as t^-2/3,
-    else as t^-1/2.
+    """The settings, completed by how a learner explores. If exploration falls as t^-1/3, steps fall
+    as t^-2/3, else as t^-1/2.
 
     gamma : the constant of its schedule
     """
@@ -410,8 +410,8 @@ class Top(Contextual):
     def _with_feedback(
         cls, settings: Settings, entry: Mapping, readings: Mapping, gamma: float
     ) -> Settings:
-        """The settings with what the learner sees and how it explores; `gamma` is the schedule's
-        constant.
+        """The settings, completed by what the learner sees and how it explores; `gamma` is the
+        schedule's constant.
         """
         return settings
 

@@ -16,9 +16,8 @@ STOP, LEAVE_OUT = "stop", "leave-out"
 
 
 def absent(study: Mapping, datasets: Mapping[str, Dataset]) -> dict[str, str]:
-    """The data sets that a study reads and cannot have, each with the first file that is nowhere.
-
-    A file can be had if results hold it or its table; if it is on this machine (see
+    """The data sets that a study reads and cannot have, each with its first missing file. A file is
+    not missing if results hold it or its table; if it is on this machine (see
     `scant.data.fetch.on_disk`); or if its publisher lets anybody download it.
 
     study, datasets : as `scant.study.settings.load` returns them

@@ -355,8 +355,8 @@ def total(seeds: int | list[int]) -> int:
 def batches(seeds: int | list[int], size: int, tuning: int = 0) -> list[list[int]]:
     """The seeds of each job: 0, 1, 2 and so on, in batches of at most `size`.
 
-    Each number of a list `seeds` begins new batches, so that a number added at the end leaves all
-    others as they are.
+    Each number of a list `seeds` begins new batches, so that a number added at the end leaves
+    earlier batches as they are.
 
     tuning : how many seeds choose learning rates. They are `TUNING`, `TUNING` + 1, and so on. The
         first job plays them after its own if the batch has room for all of them; otherwise they are

@@ -95,8 +95,8 @@ def _changes(learner: dict, reading: str) -> bool:
 
 
 def unheeded(experiment: dict, reading: str, kinds: set[str]) -> tuple[str, ...]:
-    """Whether a reading of an experiment affects none of its learners: if so, the kinds that it
-    would affect.
+    """The kinds of learners that a reading would affect, if it affects no learner of its
+    experiment.
 
     kinds : those of the experiment's learners
 

@@ -121,11 +121,11 @@ def largest_moment(
     """The largest `gamma E ||z||^2` of the estimates of Lemma 29, over all lists of m documents and
     all weights.
 
-    It grows with gamma, so that its value at gamma = 1 is the least constant C that holds for every
-    gamma. For squared and KL it is exact. All documents are then the same, of norm R_X, with scores
-    -R_X U and the largest grade; or, for KL with R_X U above that grade, with scores R_X U and
-    grade 0. For RankSVM it is exact if m is even and gamma is 1: half of the documents are opposite
-    to the others, in features and grade. Else it is an upper bound.
+    This moment grows with gamma, so that its value at gamma = 1 is the least constant C that holds
+    for every gamma. For squared and KL it is exact. All documents are then the same, of norm R_X,
+    with scores -R_X U and the largest grade; or, for KL with R_X U above that grade, with scores
+    R_X U and grade 0. For RankSVM it is exact if m is even and gamma is 1: half of the documents
+    are opposite to the others, in features and grade. Else it is an upper bound.
 
     gamma : the probability of exploring; other arguments as in `estimate_constant`
     """

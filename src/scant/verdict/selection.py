@@ -45,8 +45,8 @@ def chosen(study: dict, section: str, name: str, wanted: dict) -> bool:
     Settings that the study leaves out have their defaults. A wanted value of null is for settings
     that the study leaves out. A copy that a sweep made has the id of the one that it stands for.
     Where a claim wants a setting to be null, that is, left to its default, such a copy may have any
-    level of it, as long as the one that it stands for has none. A learner with settings that go
-    beyond the papers (`Setting.ours`) is one only if the claim names them.
+    level of it, as long as the one that it stands for has none. A claim is about a learner with
+    settings that go beyond the papers (`Setting.ours`) only if it names them.
 
     section : "streams", "games", "logs" or "learners"; name : its id there; wanted : the values of
         settings, see `fits`
@@ -112,8 +112,8 @@ def declared(quantity: str) -> dict[str, Quantity]:
 
 
 def modules(claims: Mapping[str, dict]) -> list[str]:
-    """The modules that compute quantities, those of users' own that claims are about, and those of
-    the families.
+    """The modules that compute quantities: those of users that claims name, and those of the
+    families.
 
     Families decide on the readings of quantities.
     """

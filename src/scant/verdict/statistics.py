@@ -140,7 +140,8 @@ class Verdict:
     inside : in how many seeds it is as claimed; a value on the margin counts against the claim
     tipping : the share of all seeds that would move the mean to the margin if they were at the far
         end of their range; 1 if none could; NaN where the range is not known
-    missed : the probability that a study of as many seeds has none of so few
+    missed : the probability that a study of as many seeds has no such seed, if their share is
+        `tipping`
     worst : the value of the seed that speaks most against what the mean says
     split : whether the mean would decide, but not more than half of the seeds agree with it
     """

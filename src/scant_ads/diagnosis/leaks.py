@@ -168,8 +168,8 @@ def new_texts(test, training, rows: int) -> Iterator[str]:
 
 
 def of_others(test, training) -> list[tuple[float, float]]:
-    """What showing all ads alike earns by a test, and by its training log, if it is not the same:
-    the interval of each.
+    """What showing all ads alike earns by a test and by its training log: the interval of each, if
+    they are apart.
 
     Whatever policies logged them, both tell the same if visits and rates are alike. The intervals
     need no least propensity, and hold if some visits cannot get an ad. Nothing is said of other

@@ -4,8 +4,8 @@ Where chance draws an ad for each row, rows of one visit have the same ad now an
 none twice, nor a place. If the ads of a visit's s rows are independent draws of one distribution
 over K ads, they all differ with a probability of at most (1 - 1/K) (1 - 2/K) ... (1 - (s - 1)/K),
 which equal chances attain. The rows of a user may be drawn otherwise: then the least propensity
-stands in place of 1/K, if every ad can be shown to everyone. Against these probabilities is held
-in how many visits something is there twice (Chernoff's bound).
+stands in place of 1/K, if every ad can be shown to everyone. The number of visits that have an ad,
+or a place, twice is held against these probabilities (Chernoff's bound).
 
 The place below has one ad fewer to choose from. So the mean of 1 / propensity falls by one from
 place to place if propensities are given what stands above, and is the number of ads at each place
@@ -188,7 +188,9 @@ def _hardly_twice(visit: np.ndarray, value: np.ndarray, repeat: float, tests: in
 
 
 def _follow(place: np.ndarray) -> bool:
-    """Whether each row has the first place, or the next one to the row before, by no chance."""
+    """Whether each row has the first place, or the place after that of the row before, more often
+    than chance explains.
+    """
     place = np.unique(place, return_inverse=True)[1]
     share = np.bincount(place) / len(place)
     fits = (np.diff(place) == 1) | (place[1:] == 0)

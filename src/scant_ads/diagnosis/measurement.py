@@ -1,4 +1,4 @@
-"""Rewards that are not measured as they should be: what a log shows of it.
+"""What a log shows of rewards that are not measured as they should be.
 
 A kind of visits has no reward where many are expected, or nothing but rewards. An ad, or several,
 had rewards from a kind of visits, and lost them from one part of the log to the next. (An ad that
@@ -215,11 +215,9 @@ def _full(summary, design: float) -> Iterator[Problem]:
 
 def _lost(summary, design: float) -> Iterator[Problem]:
     """Ads, or groups of visits, without rewards in some successive parts of the log, where others
-    have some.
-
-    They lost them, or had none yet. The least likely loss of either is said, if it is unlikely for
-    all that might have been lost; see `_chances`. Losses from the start, to the end and in between
-    each make a third of all false alarms.
+    have some: their rewards were lost, or not measured yet. Of ads, and of groups, the least likely
+    loss is said, if it is unlikely among all losses that were possible; see `_chances`. Losses from
+    the start, to the end and in between each make a third of all false alarms.
 
     design : see `Users.design`; counts are divided by it
     """
@@ -284,8 +282,8 @@ def _chances(course: np.ndarray, lost: np.ndarray, start: int, end: int, design:
     """The chances of losses in the parts of the log from `start` to before `end`: of ads, and of
     all ads of a group.
 
-    An ad is looked at in each group, and so are all that lost theirs there, as one; as many other
-    ads might have. Both are compared with the group, and a group is with all visits.
+    Each ad is looked at in each group, and so are all ads together that lost their rewards there.
+    They are compared with the group, and a group is compared with all visits.
 
     course : int64 (ads x 2 x parts x groups), see `Rewards.course`
     lost : bool (ads x groups), which ads may have lost their rewards

@@ -222,7 +222,7 @@ def _restored(
 def _forests(arrays: dict[str, np.ndarray], d: int) -> list[Trees]:
     """The forest of each ad, from features of length d.
 
-    A ValueError for trees in which compiled code, which does not look, would leave their arrays, or
+    A ValueError for trees in which compiled code, which checks no bounds, would leave the arrays or
     go in circles.
     """
     parts = {}

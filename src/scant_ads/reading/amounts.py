@@ -185,10 +185,9 @@ def amounts(texts: Sequence[str]) -> tuple[list[float], str] | None:
 
 def alike(propensity: float, ads: int) -> int | None:
     """How many ads are shown alike if every ad has this propensity: 1 / propensity, as far as its
-    digits tell.
-
-    None if no whole number, or more than one, has such digits, or if it is below `ads`, the number
-    of ads that rows show. It may be above that, since not every ad need have been shown.
+    digits tell. None if the inverse of no whole number, or of more than one, has these digits; or
+    if the number is below `ads`, the number of ads in the rows. It may be above `ads`, since not
+    every ad need have been shown.
     """
     whole = round(1 / propensity)
     if abs(whole * propensity - 1) > 1e-12:

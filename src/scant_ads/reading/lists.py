@@ -52,8 +52,8 @@ class Order(NamedTuple):
         return cls(rows, np.arange(len(code)) - np.repeat(starts, lengths))
 
     def down(self, combine: np.ufunc, values: np.ndarray) -> np.ndarray:
-        """What values of rows become if each is combined with the one above, from the top down; of
-        the shape of `values`, (rows, ...).
+        """What values of rows become if each row's is combined with that of the row above, from the
+        top down; of the shape of `values`, (rows, ...).
         """
         ranked = values[self.rows]
         for place in range(1, int(self.above.max()) + 1):

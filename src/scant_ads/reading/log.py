@@ -294,7 +294,9 @@ class Log:
 
     @property
     def _of_rewards(self) -> list[Problem]:
-        """The question whether less is better, if that is open, and rewards are called so."""
+        """The question whether less is better, if nobody has said so and rewards are called like
+        costs.
+        """
         units, reward = self.options.units, self.options.columns.get("reward", "reward")
         if units.less is not None or units.reward_max <= 0 or not is_called_a_cost(reward):
             return []
@@ -310,9 +312,7 @@ class Log:
 
     @cached_property
     def _of_features(self) -> list[Problem]:
-        """Features that come after the click, or are something else than features, by its first
-        rows.
-        """
+        """Features that come after the click, or that are no features, by the log's first rows."""
         reported = {problem.column for problem in self.source.problems}
         if self._head is None:
             return []

@@ -96,7 +96,7 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
 
 
 def of_lists(names: Iterable[str]) -> list[Problem]:
-    """What there is to say of values that are lists."""
+    """Notes on values that are lists."""
     return [
         Problem(
             "list",

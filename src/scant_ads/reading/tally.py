@@ -318,8 +318,8 @@ class Tally:
         """The weights of two policies, by their names in `cells`, of which "" is the second; None
         with too many pairs.
 
-        Where a table of the two has the difference of their weights alone, it is the weight of one,
-        and 0 of the other.
+        Where a table has only the difference of the two weights, this counts as the weight of one
+        policy, and the other has 0.
         """
         if not pair[1]:
             weight, reward, count = self.of(pair[0])
