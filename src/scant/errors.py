@@ -15,7 +15,6 @@ ARGUMENTS = {
     "baseline": ("", "baseline", ""),
     "categorical": (WORD, "categorical", "categorical=[{!r}]"),
     "columns": (rf"\w+=(?:{WORD})", "columns", "columns={{{!r}: {!r}}}"),
-    "doubly-robust": ("", "doubly_robust", ""),
     "eligible": (WORD, "columns['eligible']", "columns={{'eligible': {!r}}}"),
     "id": (WORD, "columns['id']", "columns={{'id': {!r}}}"),
     "ignore": (WORD, "ignore", "ignore=[{!r}]"),

@@ -335,9 +335,9 @@ class Measure:
     code : the number that `scant.kernels.pieces` knows it by
     value : its function of (ranking, grades), then of the cut-off if its name may have one
     cut : whether its name has a cut-off, the 5 of "precision@5": "never", "may" or "must"
-    empty : whether `value` takes `empty`, its value for a query without a relevant document. Those
-        do whose greatest value is 1 for every other query, so that 1 says that nothing was lost.
-        All others are 0 there, since no ranking of such a query gains anything.
+    empty : whether `value` takes `empty`, its value for a query without a relevant document. A
+        measure takes it if its greatest value is 1 for every other query: 1 then says that nothing
+        was lost. All other measures are 0 for such a query, since no ranking of it gains anything.
     largest_grade : the top of its grading scale
     """
 

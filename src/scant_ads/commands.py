@@ -310,11 +310,6 @@ def add(parser: argparse.ArgumentParser) -> None:
             "test, or 'unknown'",
         ),
         option(
-            "--doubly-robust",
-            action="store_true",
-            help="add doubly robust estimates of learnt policies",
-        ),
-        option(
             "--guard",
             type=_guard,
             nargs=1,
@@ -422,7 +417,6 @@ def evaluate(arguments) -> None:
             policies,
             test,
             train=train,
-            doubly_robust=arguments.doubly_robust,
             progress=progress,
             covariate=arguments.covariate,
             **settings,
@@ -523,7 +517,7 @@ def apply(arguments) -> None:
 def _saved(policies: list[str]) -> list[str]:
     """The files among what --policy names."""
     from scant_ads.evaluation.arms import AD
-    from scant_ads.evaluation.compare import COLUMN
+    from scant_ads.evaluation.candidates import COLUMN
 
     return [
         name for name in policies if name.endswith(".arrow") and not name.startswith((AD, COLUMN))
@@ -564,7 +558,7 @@ def _policies(arguments, test) -> dict:
     from scant.errors import SettingError
     from scant_ads import Policy
     from scant_ads.evaluation.arms import AD
-    from scant_ads.evaluation.compare import ALWAYS, COLUMN, check_meant
+    from scant_ads.evaluation.candidates import ALWAYS, COLUMN, check_meant
     from scant_ads.policies import models
     from scant_ads.policies.learning import LEARNT
 

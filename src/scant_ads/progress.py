@@ -8,8 +8,7 @@ FIRST, AGAIN = 2.0, 10.0  # seconds after which a step is said, and said again i
 
 
 class Progress:
-    """Says on stderr, from a thread of its own, which step is at work; nothing, while all is done
-    within two seconds.
+    """Says on stderr, from a thread of its own, which step is at work, from two seconds on.
 
     Used as a context; each call names the step that begins.
     """

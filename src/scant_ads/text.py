@@ -63,8 +63,8 @@ def rounded(count: float) -> str:
 
 
 def joined(lines: Iterable[str]) -> str:
-    """Lines as one text, in which nothing that a log has in its names can steer a terminal or begin
-    a line.
+    """Lines as one text, in which no name that comes from a log can steer a terminal or begin a
+    line.
     """
     return "".join(f"{printable(line)}\n" for line in lines)
 
@@ -109,7 +109,7 @@ def of_periods(row: Mapping, unit: Unit) -> str:
 
 def because(row: Mapping) -> str:
     """What follows a verdict in the text: its premise, why it is not clear, and what it would
-    take. Where there is none, no premise makes one.
+    take. A verdict of "none" has no premise.
     """
     has_premise = "premise" in row and row["verdict"] != "none"
     return (f", {row['premise']}" if has_premise else "") + _because(row)

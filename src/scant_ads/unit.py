@@ -15,10 +15,6 @@ MEANS = (
     "high",
     "approx_low",
     "approx_high",
-    "dr",
-    "dr_lower",
-    "dr_low",
-    "dr_high",
 )
 PAIR, LIFTS = (
     ("difference", "low", "high"),

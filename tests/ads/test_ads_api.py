@@ -81,7 +81,7 @@ def test_a_frame_and_a_file_give_the_same_log(tmp_path, form):
 def test_a_report_is_a_mapping_that_reads_as_text(logs):
     report = logs[0].check()
     assert report.ok and report["rows"] == 3000 and {*report} >= {"form", "problems"}
-    assert "3,000 rows" in str(report) and "3,000 rows" in report._repr_html_()
+    assert "3,000 rows" in str(report)
 
 
 @pytest.mark.parametrize("kind", LEARNT)
@@ -247,9 +247,7 @@ def test_evaluations_are_frames_tables_and_plots(logs):
     ends = [tuple(line.get_xdata()) for line in axes.lines if len(line.get_xdata()) == 2]
     np.testing.assert_allclose(ends, 100 * table[["low", "high"]].to_numpy())
     assert found.plot(axes) is axes
-    html = found._repr_html_()
-    assert html.count("<tr>") == 3 and "<td>logistic</td>" in html
-    assert f"{100 * table['low'].iloc[-1]:.3f}" in html
+    assert f"{100 * table['low'].iloc[-1]:.3f}" in found.text()
     assert str(found) == repr(found) == found.text()  # one policy: no option is named
 
 

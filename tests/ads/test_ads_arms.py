@@ -175,5 +175,5 @@ def test_names_of_ads_do_not_meet_columns():
     made = ab().assign(**{"policy:ad:A": 0.5})
     row = sa.evaluate(["ad:A"], sa.Log.from_frame(made)).rows[-1]
     assert row["rows"] == len(made) and row["estimate"] == pytest.approx(made["reward"].mean())
-    both = {"ad:A": "ad:A", "ad:B": "ad:B"}
-    assert arms.with_each({"each": "each-ad", "mine": 3}, "AB") == both | {"mine": 3}
+    both, mine = [("ad:A", "ad:A"), ("ad:B", "ad:B")], ("mine", 3)
+    assert arms.with_each([("each", "each-ad"), mine], "AB") == [*both, mine]

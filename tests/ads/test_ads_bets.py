@@ -240,8 +240,6 @@ def test_what_is_no_covariate_is_refused():
     ):
         with pytest.raises((DataError, SettingError), match=reason):
             judged(log, 0, 100, covariate=column)
-    with pytest.raises(SettingError, match="changes rewards"):
-        judged(made, 0, 100, covariate="before", doubly_robust=True)
 
 
 def test_a_covariate_is_cut_at_the_range_of_the_first_rows_which_are_not_judged():

@@ -264,8 +264,6 @@ def test_without_a_range_and_beside_a_training_log():
     assert "users in random order" in str(found)
     row = rows_of(sa.evaluate(["mine"], test, least_propensity="unknown"))["mine"]
     assert row["lower"] <= rows_of(found)["mine"]["estimate"] <= row["high"]
-    with pytest.raises(SettingError, match="is for visits that are independent"):
-        sa.evaluate(["mine"], test, doubly_robust=True)
 
 
 def test_parts_and_batches_give_the_same_report(tmp_path):

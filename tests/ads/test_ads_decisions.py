@@ -1,40 +1,17 @@
-"""Decisions among policies: differences, joint answers, the best; doubly robust terms."""
+"""Decisions among policies: differences, joint answers, the best."""
 
-import itertools
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
 from ads_logs import ads, rows_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_ads_api import SUITED, frame
 
 import scant_ads as sa
-from scant.bandits import intervals
-from scant.bandits.policies import Choice
-from scant_ads.evaluation import pairs, rewards
-
-
-@given(st.lists(st.sampled_from([-2.0, 0.0, 0.5, 3.0]), min_size=2, max_size=400))
-@settings(max_examples=30, deadline=None)
-def test_few_distinct_terms_are_counted_as_they_are(x):
-    x = np.array(x)
-    terms = pairs.gridded(x, -2.0, 3.0, np.random.default_rng(0))
-    assert terms.moments()[1] - 2 == pytest.approx(x.mean())
-    expected = intervals.counted(x + 2, 5.0)
-    for level in (0.9, 0.99):
-        bound = float(intervals.betting(expected, level))
-        assert intervals.betting(terms, level) == pytest.approx(bound, abs=1e-12)
-
-
-def test_many_distinct_terms_are_rounded_without_bias():
-    x = np.random.default_rng(0).uniform(-2, 3, 5000)
-    every = [pairs.gridded(x, -2, 3, np.random.default_rng(seed)) for seed in range(200)]
-    means, cell, terms = [of.moments()[1] - 2 for of in every], 5 / pairs.CELLS, every[0]
-    assert abs(np.mean(means) - x.mean()) < 4 * cell / 2 / math.sqrt(5000 * 200)
-    assert terms.count.sum() == 5000 and np.diff(terms.value).max() == pytest.approx(cell)
+from scant_ads.evaluation import pairs
 
 
 def test_of_many_pairs_those_of_the_choice_are_printed(tmp_path):
@@ -114,70 +91,6 @@ def test_the_lifts_of_two_policies_hold_together():
     assert ends(["ad:B", "ad:C"], 0.9) == ends(["ad:B"], 0.95)
 
 
-# --- doubly robust
-@pytest.mark.parametrize("epsilon", [0.0, 0.3])
-def test_doubly_robust_terms_are_unbiased_whatever_was_learnt(epsilon):
-    """Over ad and reward of the last row, given all before, with wrong models of rewards."""
-    rows, ads = rewards.FIRST + 1, 3
-    random = np.random.default_rng(0)
-    features = random.standard_normal((rows, 2)).astype(np.float32)
-    action = random.integers(0, ads, rows)
-    reward = (random.random(rows) < 0.5 + 0.4 * (features[:, 0] > 0)).astype(float)
-    choice = Choice(np.full(rows, 1, np.int32), epsilon, ads)
-    propensity, click = np.array([0.2, 0.3, 0.5]), np.array([0.1, 0.6, 0.3])
-    policy = np.array([epsilon / 2, 1 - epsilon, epsilon / 2])
-    expected, seen = 0.0, set()
-    for ad, clicked in itertools.product(range(ads), (0.0, 1.0)):
-        action[-1], reward[-1] = ad, clicked
-        weight = policy[action] / propensity[action]
-        term = rewards.doubly_robust(features, action, reward, weight, choice, np.arange(rows))[-1]
-        expected += propensity[ad] * (click[ad] if clicked else 1 - click[ad]) * term
-        seen.add(round(float(term), 12))
-        assert -weight.max() <= term <= weight.max() + 1
-    assert expected == pytest.approx(policy @ click) and len(seen) > 2
-
-
-def test_a_model_of_rewards_narrows_what_it_explains():
-    random = np.random.default_rng(1)
-    rows = 16_384
-    features = random.standard_normal((rows, 1)).astype(np.float32)
-    action = random.integers(0, 2, rows)
-    reward = np.clip(0.5 + 0.2 * features[:, 0], 0, 1)  # told by the feature, whatever is shown
-    choice = Choice(np.zeros(rows, np.int32), 0.0, 2)
-    weight = 2.0 * (action == 0)
-    order = random.permutation(rows)
-    terms = rewards.doubly_robust(features, action, reward, weight, choice, order)
-    assert terms[rows // 2 :].var() < 0.2 * (reward * weight).var()
-    assert terms.mean() == pytest.approx(reward.mean(), abs=0.01)
-
-
-def test_a_doubly_robust_term_may_be_above_the_largest_weight():
-    """A click of weight 1 that a model expects on the other ad instead: 1.475."""
-
-    def two_ads(rows, rates, seed):
-        random = np.random.default_rng(seed)
-        shown = random.integers(0, 2, rows)
-        reward = (random.random(rows) < np.array(rates)[shown]) * 1.0
-        made = {"action": np.array(list("ab"))[shown], "x": random.random(rows), "reward": reward}
-        return sa.Log.from_frame(pd.DataFrame(made).assign(propensity=0.5))
-
-    train, test = two_ads(2000, (0.9, 0.1), 0), two_ads(20_000, (0.05, 0.95), 1)
-    taught_otherwise = sa.fit(train, "logistic", steps=2000, epsilon=0.5)
-    row = sa.evaluate([taught_otherwise], test, doubly_robust=True).rows[-1]
-    assert row["declared_weight"] == 1 and row["dr_low"] < 0.5 < row["dr_high"]
-    assert row["dr_low"] < row["dr"] - 0.003 < row["dr"] + 0.003 < row["dr_high"]
-
-
-def test_doubly_robust_estimates_are_in_the_table():
-    train, test = (sa.Log.from_frame(frame(2500, seed)) for seed in (0, 1))
-    found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train, doubly_robust=True)
-    row = found.rows[-1]
-    assert row["dr_low"] <= row["dr_lower"] <= row["dr"] <= row["dr_high"]
-    assert abs(row["dr"] - row["estimate"]) < 0.05
-    assert f"{100 * row['dr']:.3f}" in found.text().partition("Doubly robust CTR")[2]
-    assert "dr" not in sa.evaluate([], test, train=train).rows[-1]
-
-
 # --- what an evaluation says
 def test_pairs_and_the_choice_are_told():
     train, test = (sa.Log.from_frame(frame(3000, seed)) for seed in (0, 1))
@@ -204,7 +117,7 @@ def test_pairs_and_the_choice_are_told():
 
 
 def test_the_same_policy_gets_the_same_numbers_whatever_it_is_called():
-    """A column, by all bounds that bet on rows in random order; a learnt policy, doubly robust."""
+    """A column, by all bounds that bet on rows in random order, and a learnt policy."""
     made, names = frame(400), ("better", "target", "kappa", "b")
     share = np.where(made["kind"].map(SUITED) == made["action"], 0.8, 0.1)
     made = made.assign(who=np.arange(400) // 2, **{f"policy:{name}": share for name in names})
@@ -217,7 +130,7 @@ def test_the_same_policy_gets_the_same_numbers_whatever_it_is_called():
     learnt = {name: sa.Policy("logistic", steps=500, epsilon=0.2) for name in names}
     train = sa.Log.from_frame(frame(400, 1))
     test = sa.Log.from_frame(frame(400))
-    found.append(sa.evaluate(learnt, test, train=train, doubly_robust=True))
+    found.append(sa.evaluate(learnt, test, train=train))
     for evaluation in found:
         first, *others = [row | {"policy": ""} for row in evaluation.rows if row["policy"] in names]
         assert "betting" in first["bound"] and len(others) == 3

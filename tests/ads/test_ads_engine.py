@@ -46,7 +46,7 @@ def reports(log, batch, policies, train, **options):
 
 OPTIONS = yaml.safe_load("""
 {drop: {shared: drop}, unknown: {shared: drop, least_propensity: unknown},
- doubly robust: {shared: keep, doubly_robust: true}, uneven: {shared: keep, least_propensity: 0.2},
+ uneven: {shared: keep, least_propensity: 0.2},
  by time: {shared: keep}, out of order: {shared: keep}, by user: {shared: drop}}
 """)
 

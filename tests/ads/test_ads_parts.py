@@ -20,6 +20,7 @@ from scant.errors import DataError
 from scant_ads.evaluation import lifts, quotients
 from scant_ads.evaluation.compare import evaluate
 from scant_ads.reading import digests, summing, tally
+from scant_ads.reading.visits import Column
 
 
 def written(folder, made, count=3):
@@ -232,7 +233,7 @@ def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, mon
     pair = ("uniform", "policy:mine")
 
     def difference():
-        both = summing.summary(log, {"mine": "mine"}).all().both(pair)
+        both = summing.summary(log, {"mine": Column("mine")}).all().both(pair)
         random = np.random.default_rng(1)
         return both and lifts.of_rows(quotients.difference, both, (4 / 3, 4.0), random)
 
@@ -402,7 +403,7 @@ def test_policies_are_learnt_from_a_folder_as_from_a_file(tmp_path, capsys):
     for log in logs:
         assert ads(f"fit {log} {logistic} --output {tmp_path}/policy.arrow") == 0
         saved.append((tmp_path / "policy.arrow").read_bytes())
-        for words in (f"{test} --train {log}", f"{log} --split 0.5 --doubly-robust"):
+        for words in (f"{test} --train {log}", f"{log} --split 0.5"):
             capsys.readouterr()
             assert ads(f"evaluate {words} {logistic}") == 0
             printed = capsys.readouterr().out.replace(str(log), "log")

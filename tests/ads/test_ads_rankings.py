@@ -349,7 +349,6 @@ def test_what_propensities_are_of_is_never_guessed():
         ("logistic", {}, "logistic chooses one ad"),
         ("best", {"least_propensity": 0.1}, "least_propensity. is not for logs of lists"),
         ("best", {"covariate": "x"}, "covariate.? is not for logs of lists"),
-        ("best", {"doubly_robust": True}, "doubly_robust. is not for logs of lists"),
     ],
 )
 def test_what_is_not_for_lists_is_refused(policy, settings, message):

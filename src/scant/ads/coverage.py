@@ -154,9 +154,9 @@ def drifting(rows: int, drift: str, policy: str = "deterministic") -> Setting:
     Parameters
     ----------
     rows : n
-    drift : a key of `DRIFTS`; "sorted" is of a classification set whose rows are in the order of
-        their ten classes, on which the policy is right in half of the cases; the others are of the
-        hotel's campaign
+    drift : a key of `DRIFTS`; for "sorted" the log is of a classification set, its rows are in the
+        order of their ten classes, and the policy is right in half of the cases; for the others it
+        is of the hotel's campaign
     policy : a key of `POLICIES`
     """
     of = setting("hotel", policy, rows)
@@ -201,8 +201,8 @@ def coverage(
     which it takes as fixed.
 
     All bounds are measured on the same logs. Some of these `evaluate` would refuse, and for some,
-    such as those without clicks, it gives no approximate bounds. They count with what the formulas
-    give.
+    such as those without clicks, it gives no approximate bounds. Such logs count with the numbers
+    that the formulas give.
 
     Parameters
     ----------

@@ -233,7 +233,7 @@ def coverage(frame: pd.DataFrame):
     campaign.
 
     A cell has the least share over policies and sizes of logs; it is coloured where the 95 %
-    interval of this share ends below the level, the more the less often the bound holds.
+    interval of this share ends below the level, more strongly the less often the bound holds.
     """
     style.apply()
     campaigns, names = frame["campaign"].unique().tolist(), _bounds_by_group(frame)
@@ -281,7 +281,7 @@ def _write(axis, values: np.ndarray, form: str) -> None:
 
 
 def _bounds_by_group(frame: pd.DataFrame) -> list[str]:
-    """The names of bounds from above, those of each group under the group's."""
+    """The names of bounds from the top down: under the name of each group those of its bounds."""
     names = []
     for group in BOUNDS:
         bounds = frame.loc[frame["group"] == group, "bound"].unique().tolist()

@@ -27,14 +27,14 @@ def coverage(rows: pd.DataFrame, bound: str = "t") -> pd.DataFrame:
     """1 for each simulated log in which the lower bound on CTR holds (it is at most the true CTR),
     else 0.
 
-    rows : some of `scant.ads.coverage.coverage`, which counts the logs in which a bound holds; of
-        both sides, those of lower bounds count
+    rows : of `scant.ads.coverage.coverage`, each with the number of logs in which a bound holds;
+        rows of two-sided intervals are left out
     bound : its name
 
     Returns
     -------
-    frame : stream (campaign, policy and number of rows, joined), learner (the bound), seed (the
-        number of the log, those in which the bound holds first), and value
+    frame : stream (campaign, policy and number of rows, joined), learner (the bound), seed (a
+        number for each log, those in which the bound holds before the others), and value
     """
     rows = rows[rows["bound"] == bound]
     rows = rows[rows["side"] == "lower"] if (rows["side"] == "lower").any() else rows

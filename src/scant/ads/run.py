@@ -328,7 +328,7 @@ class Case:
         )
 
     def _truths(self, policies: list[tuple[Fit | None, float]]) -> list[list[dict]]:
-        """For each policy, a fit with its epsilon, the row of its true CTR in a list; no row
+        """By policy (a fit and an epsilon), a list with the row of its true CTR; empty lists
         without a campaign.
 
         Rows have a 95 % interval of the average over users.

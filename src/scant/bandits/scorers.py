@@ -43,8 +43,8 @@ class Settings:
         for forests)
     undersample : how many negatives to keep for each positive, drawn at random for each ad; None
         for all
-    undersampled : whose negatives: "classifiers", or "all" for rankers too; learners of the whole
-        log keep theirs
+    undersampled : whose negatives are drawn: "classifiers", or "all" for those of rankers, too;
+        learners of the whole log keep all
     options : the learner's own settings by name; one that is absent has the default that the
         learner declares
     passes : of gradient descent over an ad's rows, with `LEAST_STEPS` steps at least and at most as
@@ -132,8 +132,8 @@ class Model:
         """The ad to show in each context, int32 (rows): the one with the largest score, less the
         threshold for rankers.
 
-        Of equal ads the first is shown; where all that are eligible are untrained, the first of
-        these.
+        Of ads with equal scores the first is shown; if all eligible ads are untrained, the first of
+        them.
 
         Parameters
         ----------

@@ -49,8 +49,9 @@ class Weighted:
 
     clicked : the weights of what was clicked; their mean is the target's clicks
     missed : those of what was not clicked; None if weights may be negative
-    most : the mean of clicked + missed for a visit with this query, and as much as the target shows
-        in a place where the log cannot have it; so the target's clicks are at most most - missed
+    most : the mean of clicked + missed over visits with this query, plus the documents that the
+        target shows in a place but the log never has looked at; so the target's clicks are at most
+        `most - missed`
     """
 
     clicked: np.ndarray
@@ -113,8 +114,8 @@ def doubly_robust(case: Case, model: Callable[[int], np.ndarray] | None = None) 
     """What a click model says of the target, and item-position weights times what it says wrongly
     of the clicks.
 
-    model : takes a query; its click rates, float64 (m, K). By default pulls of documents times the
-        curve, each visit's counted in the other half of the visits
+    model : takes a query; its click rates, float64 (m, K). By default it is the documents' pulls
+        times the curve; the pulls for a visit are counted in the half of the visits that lacks it
     """
     whole = item_position(case)
     weights, terms = whole.clicked + whole.missed, whole.clicked.copy()
@@ -172,10 +173,11 @@ def counted(log: Log, logging: Policy) -> Counts:
 def harvested_curve(counts: Counts) -> np.ndarray:
     """The position curve that a log tells, float64 (K), 1 at the first place.
 
-    Place by place, it is the Mantel-Haenszel ratio of the click rates of the same documents of the
-    same queries in this place and in those above it, where each showing counts as much as its place
-    is looked at (intervention harvesting, Agarwal et al. 2019). A place with no document that has
-    been above it, or no click, is taken to be like the place above.
+    For each place it is the Mantel-Haenszel ratio of two click rates of the same documents of the
+    same queries: in this place, and in the places above it, where each showing counts as much as
+    its place is looked at (intervention harvesting, Agarwal et al. 2019). A place is taken to be
+    like the one above it if nothing was clicked there, or none of its documents was ever shown
+    above it.
     """
     curve = np.ones(counts.clicks.shape[1])
     clicks, looks = counts.clicks[:, 0], counts.showings[:, 0]

@@ -109,8 +109,8 @@ def largest(frame: pd.DataFrame, but: str) -> pd.DataFrame:
 
 
 def resolved(group: pd.DataFrame, along: str, measured: str) -> pd.DataFrame:
-    """A learner's rows without the values of `along` whose mean excess risk its certificate cannot
-    tell from 0.
+    """A learner's rows, but for those values of `along` at which the mean excess risk is too small
+    for the learner's certificate to tell it from 0.
     """
     # which does not minimise the mean loss
     if measured != "excess" or group["kind"].iloc[0] == "averaged-ogd":

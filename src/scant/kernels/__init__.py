@@ -41,7 +41,7 @@ def _skip_blas() -> None:
     """Have Numba load its array functions without a look at SciPy's BLAS.
 
     Numba does so with the first compiled function that it loads, and imports scipy.linalg for it,
-    which takes every run a sixth of a second. The loops use no linear algebra; code that does has
+    which costs every run a sixth of a second. The loops use no linear algebra; code that does has
     SciPy looked at when it is compiled.
     """
     check, linalg.ensure_blas = linalg.ensure_blas, lambda: None

@@ -45,7 +45,7 @@ def signed(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of a bound: "2 %", "less than 0.01 %"; of one that does not hold "13.2 times"."""
+    """A share of a bound: "2 %", "less than 0.01 %"; "13.2 times" if the bound does not hold."""
     if share > 1 + EXACT:
         return f"{shown(float(share))} times"
     return "less than 0.01 %" if 0 < share < 1e-4 else f"{shown(float(f'{100 * share:.2g}'))} %"

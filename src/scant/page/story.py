@@ -113,9 +113,8 @@ def _openness(claim: dict) -> int:
 
 
 def _in_part(claim: dict) -> tuple[list[dict], list[dict]]:
-    """The decided cells of an undecided claim, and its undecided ones.
-
-    There are none of the former if they differ, or if the mean over cells is what decides.
+    """The decided cells of an undecided claim, and its undecided cells. There are no decided cells
+    if they differ, or if the mean over cells is what decides.
     """
     cells = [] if _overall(claim) else _sides(claim)[0]
     decided = [cell for cell in cells if cell["verdict"] in words.DECIDED]
@@ -183,7 +182,7 @@ def _size(claim: dict, cells: list[dict], text: str) -> str:
 
 
 def _counted_by_seeds(cells: list[dict]) -> list[dict]:
-    """The cells of which it is known in how many seeds it is so."""
+    """The cells of which it is known how many seeds agree with the verdict."""
     return [cell for cell in cells if cell["agreeing"] is not None]
 
 
@@ -204,8 +203,8 @@ def behind(claim: dict) -> Markup:
 
 
 def _by_side(claim: dict) -> list[Markup]:
-    """The numbers of the cells that are decided, though their claim is not, and of the others; and
-    in how many seeds it is so on each side.
+    """Of a claim that is undecided: the numbers of its decided cells, and of the others, and how
+    many seeds agree on each side.
     """
     sides, texts = _in_part(claim), _numbers_of_sides(claim, *_in_part(claim))
     for place, (cells, how) in enumerate(zip(sides, ("so", "as claimed"), strict=True)):
@@ -368,7 +367,7 @@ def resting(claims: Iterable[Mapping]) -> str:
 
 
 def _counted(claims: list[dict]) -> Markup:
-    """How many claims have each verdict, what it is that fails, and how tight bounds are."""
+    """How many claims have each verdict, what the failing ones are, and how tight bounds are."""
     tested = words.by_test(claims).items()
     texts = [Markup("{}").format(f"Of {len(of)} {how} {words.outcomes(of)}") for how, of in tested]
     if failing := [claim for claim in claims if claim["verdict"] == "fails"]:

@@ -21,7 +21,7 @@ def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
 
     Images say in their metadata which data they show and what drew them: neither a date nor the
     whole study's settings, so that the same data and code give the same bytes. In the SVG file each
-    artist that is labelled with the text of a legend's entry has an id of that entry, by which the
+    artist whose label is the text of a legend's entry has an id made of that entry, by which the
     page hides and shows it.
 
     code : the digest of the code that made them
@@ -85,8 +85,8 @@ def _literal(value):
 
 
 def _name(figure) -> None:
-    """Give the n-th entry of the legend an id that begins with entry-n, and all that belongs to it
-    ones of curve-n.
+    """Give the n-th entry of the legend an id that begins with entry-n, and each artist that
+    belongs to it one that begins with curve-n.
     """
     texts = [text for box in figure.findobj(Legend) for text in box.get_texts()]
     numbers = {

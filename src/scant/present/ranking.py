@@ -3,7 +3,7 @@
 The best learner of a stream is chosen by the same seeds that it is then compared on. So intervals
 of differences have to hold for all pairs of the stream's learners together: they are paired t
 intervals with Bonferroni's correction. A learner is told apart from the best if its interval is off
-0. With 95 % confidence none of these is as good as the best.
+0. With 95 % confidence no learner that is told apart is as good as the best.
 """
 
 from collections import Counter
@@ -77,7 +77,7 @@ def leaderboard(runs: Runs, measure: str | None = None, tuning: str | None = Non
 
 
 def titled(board: pd.DataFrame, finals: Finals, experiment: str) -> pd.DataFrame:
-    """The rows of `ranked` with what they are of.
+    """The rows of `ranked` with titles, and what the measure is.
 
     Returns
     -------
@@ -105,8 +105,8 @@ def titled(board: pd.DataFrame, finals: Finals, experiment: str) -> pd.DataFrame
 
 
 def finals(runs: Runs, measure: str | None = None, tuning: str | None = None) -> Finals | None:
-    """The final measures of one experiment, without runs that failed; None if its learners have
-    none in common.
+    """The final measures of one experiment, without runs that failed; None if its learners have no
+    measure in common.
 
     runs : of the experiment
     measure : for online learners NDCG@10 or another that the runs recorded; otherwise the family's

@@ -150,11 +150,11 @@ def late_rounds(frame: pd.DataFrame, horizon: str, since: int | None = None) -> 
 def pseudo_values(regret: pd.DataFrame) -> pd.Series:
     """Each seed's pseudo-value of the slope of the mean regret: their mean is that slope.
 
-    It is the slope plus what the seed's regret moves it by, to first order (infinitesimal
-    jackknife; Jaeckel, 1972): slope + sum over points h of w_h (regret_h - mean_h) / mean_h, where
-    w are the weights of least squares. So the slope can be tested, and compared between learners
-    seed by seed, like any mean over seeds. Tests of it are approximate, since all pseudo-values
-    move a little with each seed.
+    A pseudo-value is the slope plus how much the seed's regret moves it, to first order
+    (infinitesimal jackknife; Jaeckel, 1972): slope + sum over points h of w_h (regret_h - mean_h) /
+    mean_h, where w are the weights of least squares. So the slope can be tested, and compared
+    between learners seed by seed, like any mean over seeds. Tests of it are approximate, since all
+    pseudo-values move a little with each seed.
 
     regret : see `runs`; its means over seeds are above 0
     """
@@ -177,7 +177,7 @@ def slopes_of_seeds(
     rows : one for each seed and point, with the columns `along`, regret, learner, seed and those of
         `places`
     points : how many different points a slope needs at least; learners with fewer get no row
-    places : the columns that, with the learner, say which rows are of the same mean
+    places : the columns that, with the learner, tell which rows are averaged together
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Writing tables as CSV and LaTeX.
 
-The LaTeX ends in a comment with the CRC-32 of the CSV, by which damage to that is noticed.
+The LaTeX ends in a comment with the CRC-32 of the CSV, by which damage to the CSV is noticed.
 """
 
 from collections.abc import Sequence

@@ -27,7 +27,7 @@ def worst_losses(
     """What the worst ranking of each query would have lost of `measure` after some numbers of
     rounds, float64.
 
-    Whole passes are summed. Of a pass that is not whole it is the most that as many of its queries
+    Whole passes are summed. A pass that is not whole counts the most that as many of its queries
     could lose.
 
     drawn : the stream as `scant.rankers.family.Contextual.details` has it
@@ -76,8 +76,9 @@ def worst_surrogate(drawn: dict, seed: int, surrogate: str, radius: float) -> fl
     """The mean over queries of a convex surrogate's value at the worst weights of the ball ||w|| <=
     radius.
 
-    A convex function is largest on the sphere. Each step of an ascent goes to the point of it that
-    the gradient shows; the value that it ends with is one that weights of the ball do have.
+    A convex function is largest on the sphere. Each step of an ascent goes to the point of the
+    sphere in the direction of the gradient. So the value at its end is attained in the ball, and
+    may be below the largest.
 
     drawn : the stream as `scant.rankers.family.Contextual.details` has it
     """

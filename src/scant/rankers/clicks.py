@@ -114,8 +114,9 @@ class User:
         """How much likelier the largest grade is clicked than grade 0, and the chance of grade 0 as
         a share of this.
 
-        Both are float64 (places), a and b / a of `Ips`. Looking cancels in the share, which is the
-        same to the last bit wherever clicks depend on the place by looking alone.
+        Both are float64 (places), a and b / a of `Ips`. The probability of looking cancels in the
+        share: where clicks depend on the place by looking alone, the share is the same at each
+        place to the last bit.
         """
         click = self._by_place(places)
         lead = click[:, -1] - click[:, 0]
@@ -151,8 +152,8 @@ def check(user: str | Mapping) -> None:
 def user_for(user: str | Mapping, largest_grade: int) -> User:
     """The user of a setting, on a stream with grades up to `largest_grade`.
 
-    user : a name in `USERS`; that of a cascade stands for its probabilities for the fewest grades
-        that suffice. Or probabilities of a study's own, under "click", "stop" and "look"
+    user : a name in `USERS`, or probabilities of a study's own under "click", "stop" and "look".
+        The name of a cascade stands for its probabilities for the fewest grades that suffice
 
     Raises
     ------

@@ -46,8 +46,8 @@ def free(frame: pd.DataFrame) -> pd.Series:
 def by_own_measure(last: pd.DataFrame) -> pd.DataFrame:
     """The final rows with a further column `OWN`: AP for learners of AP, NDCG@10 for all others.
 
-    Where tables show a measure that no learner learns, rates are chosen by this column, so that
-    rows of that measure show the same runs as rows of AP and NDCG@10.
+    Rates for a measure that no learner learns are chosen by this column. So rows of that measure
+    show the same runs as rows of AP and NDCG@10.
     """
     return last.assign(**{OWN: last["ap"].where(last["own_measure"] == "ap", last["ndcg@10"])})
 

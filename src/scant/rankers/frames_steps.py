@@ -129,8 +129,8 @@ def compared(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
     There are rows for the learners that have steps that need no rate, and for ListNet. `own` is of
     the learner's own ranking, without exploration. `to_best` is the paired difference to the same
-    learner at its best rate in hindsight, `to_listnet` that to ListNet at its own. `explored` is
-    the share of rounds that explored.
+    learner at its best rate in hindsight, `to_listnet` the one to ListNet at the best rate of
+    ListNet's. `explored` is the share of rounds that explored.
 
     Raises
     ------

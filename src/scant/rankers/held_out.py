@@ -1,9 +1,8 @@
-"""Rankers that have seen every grade of the other queries: what a ranking of queries that are new
-can reach.
+"""Rankers that have seen every grade of the other queries: how well new queries can be ranked.
 
-Boosted trees are the ceiling. The best linear ranker tells how near to it a linear model comes.
-What a linear learner loses against that ranker is the price of its feedback, and of learning as it
-goes.
+Boosted trees are the ceiling. The best linear ranker shows how near to that ceiling a linear model
+comes. By as much as a linear learner is behind the best linear ranker, it pays for its feedback and
+for learning as it goes.
 """
 
 from collections.abc import Callable

@@ -200,10 +200,10 @@ def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
     bound holds for.
 
     The ceiling is that of the worst ranking in each round; of a loss of 1, where the stream is not
-    simulated. Where the general bound's best weights are next to 0 at the end, it is twice the
-    number of updates, and the ceiling is that number, since no round loses more than 1. A bound
-    that does not change with the rounds says something from some round on. The play `Random` is to
-    rank at random.
+    simulated. Where the general bound's best weights are next to 0 at the end, the bound is twice
+    the number of updates. The ceiling is then the number of updates, since no round loses more than
+    1. A bound that does not change with the rounds says something from some round on. The play
+    `Random` is to rank at random.
 
     bound : "bound", which needs a separable stream, or "general_bound"
     """

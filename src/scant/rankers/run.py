@@ -66,8 +66,8 @@ def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -
 def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
     """Play a learner for each seed in each variant at each of its rates, and write the run file.
 
-    If the job's `grid` is "tuning-seeds", the seeds that choose rates play first, and all others in
-    the variant and at the rate that these chose alone.
+    If the job's `grid` is "tuning-seeds", the seeds that choose rates play first. All other seeds
+    then play only the variant and the rate that were chosen.
 
     job : study, study_seed, experiment, kind, stream, stream_settings, learner, learner_settings
         and the readings of the experiment, see the study's schema; `queries` if they are
@@ -99,8 +99,8 @@ def _choosing_first(seeds: list[int], stream_paths) -> tuple[list[int], list]:
 
 
 def _best(options: list[tuple], tables: list[pa.Table]) -> tuple:
-    """The variant and rate with the best final NDCG@10 on average, as the study's tables choose:
-    one at which a run failed only if a run failed at each.
+    """The variant and rate with the best final NDCG@10 on average, chosen as in the study's tables:
+    one at which a run failed is chosen only if a run failed at every rate.
 
     tables : of the seeds that choose, one for each option, seed by seed
     """

@@ -161,10 +161,8 @@ def kept_at(rows: pd.DataFrame, share: float) -> pd.DataFrame:
 
 
 def after(rows: pd.DataFrame, before: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
-    """The rows with measures over the rounds after those of other rows alone: means, or sums of
-    losses.
-
-    before : earlier rows of the same runs, one of each at most, of `kept_at`
+    """The rows, with measures (means, or sums of losses) over the rounds since earlier rows alone.
+    before : those earlier rows, of `kept_at`, at most one of each run
     """
     earlier = before.set_index(RUN).reindex(pd.MultiIndex.from_frame(rows[RUN]))
     start, end = earlier["round"].fillna(0).to_numpy(), rows["round"].to_numpy()
@@ -218,9 +216,9 @@ def edge(best: str, means: pd.Series) -> str:
     better.
 
     It is "largest of 5", for instance; "" for a rate within the grid, for one that is not a number,
-    and where the grid is `FLAT` at its end, so that nothing changes beyond. The same is said of
-    what is chosen with the rate, such as a probability of exploring ("least exploring of 3"), each
-    at the other's best value.
+    and where the grid is `FLAT` at its end, so that nothing changes beyond. A setting that is
+    chosen with the rate, such as a probability of exploring, has an edge, too ("least exploring of
+    3"): the rate's is told at the setting's best value, the setting's at the best rate.
 
     means : by rate, as text, the means that the rate was chosen by
     """

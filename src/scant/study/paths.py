@@ -1,6 +1,6 @@
 """Whether a file of a study is what its name says: its own metadata are held against its path.
 
-A file can be where another one belongs, with a time that tells nothing. Paths that
+A file may lie where another one belongs, and its time need not show it. Paths that
 `scant.study.plan` does not compose say nothing, and are not looked at.
 """
 
@@ -65,7 +65,8 @@ def _expected(kind: str, parts: dict) -> dict:
 
 
 def runs(study_plan: plan.Plan, experiment: str) -> plan.Runs:
-    """The run files of an experiment, which are what their paths say and of this study's settings.
+    """The run files of an experiment, once it is checked that they are what their paths say and
+    were made with this study's settings.
 
     Raises
     ------
@@ -77,8 +78,8 @@ def runs(study_plan: plan.Plan, experiment: str) -> plan.Runs:
 
 
 def checked(study_plan: plan.Plan, files: Iterable[str]) -> list[str]:
-    """Run files, or files of best fixed weights, that are what their paths say and of this study's
-    settings.
+    """Run files, or files of best fixed weights, once it is checked that they are what their paths
+    say and were made with this study's settings.
 
     Raises
     ------

@@ -94,7 +94,7 @@ def _closed(properties: dict) -> dict:
 
 def _if_kind(rule: dict, then: dict, required: bool = True) -> dict:
     """The clause that applies `then` to entries whose `kind` fits the rule; also to entries without
-    a `kind`, if none is required.
+    a `kind`, if a kind is not required.
     """
     needed = {"required": ["kind"]} if required else {}
     return {"if": {"properties": {"kind": rule}} | needed, "then": then}

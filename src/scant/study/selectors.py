@@ -1,5 +1,5 @@
-"""What claims are about, checked as study files are: no setting, and no value of one, that no study
-can have.
+"""What claims are about, checked as study files are: a setting, or a value of one, that no study
+can have is refused.
 """
 
 from collections.abc import Iterator, Mapping
@@ -125,8 +125,8 @@ def _check(wanted: Mapping, rules: Mapping[str, dict], where: str) -> None:
 
 
 def _values(wanted) -> Iterator:
-    """The settings that a selector's value stands for, but for null, which is for one that is
-    absent.
+    """The settings that a selector's value stands for, without null, which stands for a setting
+    that is absent.
     """
     if isinstance(wanted, list):
         for option in wanted:

@@ -1,5 +1,5 @@
-"""Rows of the tables that hold theorems against numbers: what was computed, and what the theorem
-says that it is.
+"""Rows of the tables that hold theorems against numbers: a number that was computed, and what the
+theorem says of it.
 """
 
 import math

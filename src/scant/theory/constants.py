@@ -143,9 +143,10 @@ def _listnet_sup(m: int, largest: float) -> float:
 def _listnet_l2(m: int, largest: float) -> float:
     """The largest distance of a corner of the simplex from softmax(y).
 
-    The corner is a document of grade 0, and `top` others have the largest grade, the rest 0. In
-    units of e^largest, with `low` for e^-largest, the softmax's denominator is `total`, and the
-    squared distance has its maximum at total = 2 m low / (1 - low) if `top` may be any number.
+    The corner belongs to a document of grade 0; `top` of the others have the largest grade, and the
+    rest have grade 0. In units of e^largest, with `low` for e^-largest, the softmax's denominator
+    is `total`, and the squared distance has its maximum at total = 2 m low / (1 - low) if `top` may
+    be any number.
     """
     low = math.exp(-largest)
     if m == 1 or low == 1:

@@ -318,11 +318,9 @@ def online_rank(t, eta: float, items: int, pairs: float):
 
 def top_one_floor(losses, probabilities) -> float:
     """What every learner loses a round, on average over two distributions that its feedback cannot
-    tell apart.
-
-    It plays the same under both, so that its expected regret, averaged over the two, is at least
-    the regret of the ranking that is best for their mean. The thesis (Theorem 24) shows that it is
-    above 0 on Table B.1 for NDCG and AP.
+    tell apart. A learner plays the same under both. So its expected regret, averaged over the two,
+    is at least the regret of the ranking that is best for their mean. The thesis (Theorem 24) shows
+    that it is above 0 on Table B.1 for NDCG and AP.
 
     losses : (rankings x relevance vectors), of each ranking in a round
     probabilities : (2 x relevance vectors)

@@ -2,11 +2,11 @@
 
 config/claims says what is claimed: about which quantity and which learners, on which data, under
 which settings. Every experiment of a study that fits a claim gives one reading of it for each way
-of choosing learning rates that its runs allow; where the claim names the document's own data, one
-on these and one on all others. The claim's verdict is that of the first reading: the first
-experiment that fits, with its own `tuning`. Readings on other data than the document's come after
-those on its own, and readings in which nothing could violate the claim after all others. Where a
-claim has parts (`cells`), its first reading joins the first readings of all parts.
+of choosing learning rates that its runs allow; where the claim names its document's own data, there
+is one reading on these and one on all others. The claim's verdict is that of the first reading: the
+first experiment that fits, with its own `tuning`. Readings on other data than the document's come
+after those on its own, and readings in which nothing could violate the claim after all others.
+Where a claim has parts (`cells`), its first reading joins the first readings of all parts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -215,7 +215,9 @@ class _Examiner:
         return _Fitting(streams, learners, elsewhere, others)
 
     def _lacks(self, claim: dict, learners: Iterable[str]) -> str:
-        """The learners that the statement of a claim names, and a reading with these has not."""
+        """The learners that the statement of a claim names, but that the reading with these
+        learners lacks.
+        """
         absent = [
             in_words(wanted)
             for wanted in claim.get("each", ())
@@ -361,8 +363,8 @@ class _Examiner:
                     )
 
     def _played_instead(self, claim: dict, name: str, rows: pd.DataFrame) -> pd.DataFrame:
-        """A quantity's values; if the claim is a control that names a trivial play, what it would
-        have come to.
+        """A quantity's values; if the claim is a control that names a trivial play, the values of
+        that play.
         """
         if "plays" not in claim:
             return rows
@@ -468,7 +470,8 @@ def _joined(claim: dict, examined: list[Examined]) -> Examined:
     """A claim's readings from those of its parts: the first readings of all parts as one, then the
     others as they are.
 
-    What a table says of a part has no cell by itself; where a claim has several parts it has one.
+    A table's verdict on a part has no cell by itself; where a claim has several parts, it is given
+    one.
     """
     if len(examined) == 1:
         return replace(examined[0], claim=claim)
@@ -548,8 +551,8 @@ def _repeats(reading: Reading, earlier: Reading) -> bool:
 
 
 def pair(cell: Cell) -> tuple[str, str, str]:
-    """The stream, the learner and the one that it is compared with, without the experiment that
-    this is from.
+    """The stream, the learner, and the learner that it is compared with, without the other
+    experiment's name.
     """
     return cell.stream, cell.learner, cell.against.partition(" (")[0]
 

@@ -31,7 +31,8 @@ class Cell:
         unknown
     local, edge : see `scant.verdict.claims.VALUES`
     claim : the part of its claim that the cell is of, see `scant.study.grouping.parts`
-    experiment, tuning : that it is from; "" and None of tables and of the study of bounds
+    experiment, tuning : the ones that the cell is from; "" and None for tables and for the study of
+        bounds
     """
 
     stream: str
@@ -67,8 +68,8 @@ class Reading:
         is taken for each seed, with its interval. It is about these streams and learners, not about
         others like them. None if seeds or streams leave no mean
     own : whether it is on the document's own data, where the claim says which these are
-    lacks : what the statement names and the study has not, so that it can refute the claim, not
-        confirm it
+    lacks : what the statement names but the study lacks; such a reading can refute the claim, but
+        not confirm it
     """
 
     experiment: str

@@ -56,27 +56,26 @@ class Always:
         return index, visits.eligible[:, index] if index >= 0 else np.zeros(len(visits), bool)
 
 
-def with_each(policies: Iterable | Mapping, ads: Iterable[str]) -> list | dict:
-    """The policies asked for, with one for each ad in place of `EACH`."""
+def with_each(pairs: Iterable[tuple], ads: Iterable[str]) -> list[tuple]:
+    """Names and policies asked for, with one for each ad in place of `EACH`."""
     names = [f"{AD}{ad}" for ad in ads]
     if len(names) > MOST:
         raise SettingError(
             f"{EACH}: there are {len(names):,} ads, and {MOST} can be compared at "
             f"once: name some of them, as --policy {names[0]}, or a learner, as --policy logistic"
         )
-    if isinstance(policies, Mapping):
-        each = dict(zip(names, names, strict=True))
-        return {
-            other: meant
-            for name, policy in policies.items()
-            for other, meant in (each if is_each(policy) else {name: policy}).items()
-        }
-    return [other for policy in policies for other in (names if is_each(policy) else [policy])]
+    each = [(name, name) for name in names]
+    return [
+        pair for name, policy in pairs for pair in (each if is_each(policy) else [(name, policy)])
+    ]
 
 
 def control(policies: Mapping) -> str | None:
-    """The name of the policy that is the control of an A/B test: of policies that all show one ad,
-    the only one whose ad is called so, or A beside B; None if there is none.
+    """The name of the control of an A/B test; None if the policies are no such test, or none of
+    them is the control.
+
+    It is an A/B test if each policy shows one ad to everyone. The control is the only one whose ad
+    is called so, or A if the two ads are called A and B.
     """
     if not all(isinstance(policy, Always) for policy in policies.values()):
         return None
@@ -97,8 +96,8 @@ def is_each(policy) -> bool:
 def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, ...]:
     """The cells of the rows that show an ad, with weights of 1.
 
-    They are a random sample of all rows if the ad has the same propensity in all of them, and if
-    they are `as_many` as this says. There are fewer if some visits cannot get the ad.
+    These rows are a random sample of all if the ad has the same propensity in all rows, and if
+    there are as many as it says (`as_many`). There are fewer if some visits cannot get the ad.
 
     weight, reward, count : float64, float64, int64 (cells), of all rows
     """

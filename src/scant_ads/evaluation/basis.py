@@ -48,11 +48,12 @@ class Basis:
     least_propensity : the least propensity possible, None if nobody knows it
     constant : whether no other one is possible
     notes : sentences to read before numbers are used
-    careful, doubts : sentences on what leaves no verdict, and its kinds, keys of `verdicts.DOUBTS`
-    wrong : the problem that ads were not shown by the propensities, if they were not
+    careful : sentences on why a policy, or all of them, get no verdict
+    doubts : the kinds of these reasons, keys of `verdicts.DOUBTS`
+    wrong : the problem, if there is one, that ads were not shown by the propensities
     hindsight : NAMEs of columns `policy:NAME` that look made from the rewards of the test
     in_no_order : whether nothing is known of the order in which the test showed its ads
-    undecided : sentences on why there is no verdict at all
+    undecided : sentences on why nothing can be said of any policy
     """
 
     def __init__(

@@ -1,5 +1,6 @@
 """Sums by user, and bounds for logs in which visits of one user depend on each other, and only
-users are independent. The places of a list are such visits, and lists users, where none are known.
+users are independent. Where users are not known, each list counts as a user, and its places as the
+user's visits.
 
 A mean over visits is the quotient of two sums over users, of S_u, the sum of a user's terms, and
 n_u, how many visits the user made. If the mean is m, the terms S_u - m n_u have a mean of 0 over
@@ -14,9 +15,9 @@ of its own, the expected product of the first k of them in random order at a con
 bets that depend on earlier stages change is left to simulation (`benchmarks/ads_users.py`). Upper
 ends follow from B n_u - S_u, with B the largest term.
 
-What a visit can earn at most, B, a user can earn max n_u times. So an upper end, and both ends of a
-difference, are wide if a user made very many visits: a few more such users with a click at every
-visit would change the mean.
+A user can earn at most max n_u times B, the most that a visit can earn. So an upper end, and both
+ends of a difference, are wide if a user made very many visits: a few more such users with a click
+at every visit would change the mean.
 """
 
 from collections.abc import Mapping
@@ -161,7 +162,7 @@ class ByUser:
         return self._of_pair(quotients.rate, pair, largest, supported and np.isfinite(largest[0]))
 
     def missed(self, policy: str) -> Quotient:
-        """The mean of w (1 - r): what a policy's visits lack of a click each."""
+        """The mean of w (1 - r): by how much a policy's visits fall short of a click each."""
         weight, terms = self._sums(policy)
         return self._quotient(
             weight - terms, self.visits, NO_RANGE, quotients.marks_between(0.0, np.inf)

@@ -18,7 +18,7 @@ COLUMNS = ("guard", "share", "policy", "lift", "lift_low", "lift_high", "answer"
 def judged(
     name: str, share: float, rows: Sequence[Mapping], others: Sequence[Mapping]
 ) -> tuple[dict, ...]:
-    """What became of a guard rail, for each policy.
+    """Whether each policy keeps a guard rail.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ rewards get the same bounds, whatever the policy is called.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -27,16 +27,25 @@ from scant_ads.diagnosis.leaks import LEAK
 from scant_ads.diagnosis.lists import LISTS
 from scant_ads.diagnosis.measurement import HINDSIGHT
 from scant_ads.diagnosis.premise import MATTERS
-from scant_ads.evaluation import arms, clusters, lifts, mixes, pairs, periods, quotients, rewards
+from scant_ads.evaluation import (
+    arms,
+    candidates,
+    clusters,
+    lifts,
+    mixes,
+    pairs,
+    periods,
+    quotients,
+)
 from scant_ads.evaluation.arms import Always
 from scant_ads.evaluation.basis import Basis
 from scant_ads.evaluation.lists import PLACE
 from scant_ads.evaluation.periods import Course
 from scant_ads.evaluation.quotients import Quotient, likely
-from scant_ads.policies import learning
+from scant_ads.evaluation.result import Evaluation
 from scant_ads.policies.policy import Policy
-from scant_ads.reading import digests
 from scant_ads.reading.tally import ROUNDED, Both, Tally
+from scant_ads.reading.visits import Column
 from scant_ads.unit import MEANS
 
 BY = "betting, by "  # user, or list: the bounds where rows of one depend on each other
@@ -123,6 +132,23 @@ class Judge:
         """Whether policies are compared with today's."""
         return self.baseline == Logging.kind
 
+    def judge_all(self, named: Mapping[str, Policy | Always | Column]) -> None:
+        """Evaluate policies by name; and the one that shows all ads alike, unless it is today's, or
+        only ads are asked for.
+        """
+        if not (self.today_is_uniform or self.places) and (
+            not candidates.only_ads(named) or self.baseline == Uniform.kind
+        ):
+            possible = None if self.tally.eligible else (1 / self.ads,)
+            self.judge(Uniform.kind, Uniform.kind, possible)
+        for name, policy in named.items():
+            if isinstance(policy, Column):
+                self.judge(name, policy.key, None)
+            elif isinstance(policy, Always):
+                self.judge_ad(name, policy)
+            else:
+                self.judge_learnt(name, policy)
+
     def judge(
         self,
         name: str,
@@ -135,49 +161,39 @@ class Judge:
         """Evaluate a policy.
 
         key : what the tally calls it
-        possible : its probabilities that are possible, if they are few; None for any up to 1, of
-            which those in the log tell if they are 0 or 1
-        sample : the cells of the rows that alone tell its CTR, all of weight 1; see `arms.own_rows`
-        ad : that all these rows show
+        possible : the probabilities above 0 that it can give an ad, if they are few; None if any
+            up to 1 is possible, or if the log has to tell whether all are 0 or 1
+        sample : the cells of the rows that show its only ad, all of weight 1, if these rows alone
+            tell its CTR; see `arms.own_rows`
+        ad : that only ad
         """
         cells = self.tally.of(key)
         possible = possible or self._certain(cells[0])
+        largest = float(cells[0].max())
         if sample is not None:
-            largest = float(cells[0].max())
             of_users = self.users and self.users.of_shown(key, largest)
             bounds = self._row(name, key, sample, 1.0, (1.0,), of_users, **learnt_columns)
         else:
+            weights = None  # that are possible, if there is a single one above 0
             if self.least_propensity is None:
-                largest, weights = max(float(cells[0].max()), 1.0), None
+                largest = max(largest, 1.0)
             else:
-                weights = tuple(share / self.least_propensity for share in possible or (1.0,))
-                largest = max(weights)
-            few = (
-                self.basis.constant
-                and possible is not None
-                and weights
-                and len(weights) == 1
-                and not self.users
-            )
+                largest = max(possible or (1.0,)) / self.least_propensity
+                if self.basis.constant and len(possible or ()) == 1 and not self.users:
+                    weights = (largest,)
             of_users = self._rate_by_user(key, largest)
-            bounds = self._row(
-                name, key, cells, largest, weights if few else None, of_users, **learnt_columns
-            )
+            bounds = self._row(name, key, cells, largest, weights, of_users, **learnt_columns)
         row, today = self.rows[-1], self.against
-        # of learnt policies alone
-        doubts = self.basis.doubts - ({LEAK} if "lambda" not in learnt_columns else set())
-        doubts |= (
-            {HINDSIGHT}
-            if key.removeprefix(logs.POLICY) in self.basis.hindsight and key != name
-            else set()
-        )
+        doubts = set(self.basis.doubts)
+        if "lambda" not in learnt_columns:  # of learnt policies alone
+            doubts -= {LEAK}
+        if key.removeprefix(logs.POLICY) in self.basis.hindsight and key != name:
+            doubts |= {HINDSIGHT}
         if self.basis.undecided or doubts or not _usable(row, today):
-            verdict = "" if row is today else "none"
-            row |= {
-                "verdict": verdict,
-                "warnings": " ".join([*row["warnings"].split(), *sorted(doubts)]),
-            }
-            row |= _withheld(row) if doubts & {LISTS, MATTERS} else {}
+            row["verdict"] = "" if row is today else "none"
+            row["warnings"] = " ".join([*row["warnings"].split(), *sorted(doubts)])
+            if doubts & {LISTS, MATTERS}:
+                row |= _withheld(row)
             return
         if sample is not None:
             sample = (int(row["clicks"]), int(row["rows"])) if _is_exact(row) else None
@@ -290,7 +306,9 @@ class Judge:
 
     @property
     def _at_once(self) -> bool:
-        """Whether the log tells both of two rates that are compared."""
+        """Whether the test tells both rates: a policy's, and that of the policy it is compared
+        with.
+        """
         return self.least_propensity is not None and (self.same_log or not self.over_today)
 
     def _base(self) -> Judged:
@@ -345,48 +363,26 @@ class Judge:
         weights = weights if ((reward == 0) | (reward == 1)).all() else None
         terms = intervals.drawn(weight * reward, count, largest, random, weights)
         estimate = evaluation.evaluate_cells(weight, reward, count, terms, self.level)
-        drift = health.UNKNOWN if self.basis.in_no_order else tally.drift(key)
         estimate = self._with_notices(estimate, key, tally, of_users)
+        drift = health.UNKNOWN if self.basis.in_no_order else tally.drift(key)
         row = _row_of(name, estimate, self.level, drift=drift.p, **learnt_columns)
-        above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
         if self.places:
             row |= self.places.columns(key, self.unit)
             random_of_lists = generator(self.seed, "advice", "lists")
             self.notes += self.places.notes(name, key, self.unit, self.level, random_of_lists)
-        bounds = of_users or lifts.of_rate(terms, _is_exact(row))
-        if not estimate.refused:
-            if of_users:
-                row |= {"bound": BY + self.basis.test.clusters[:-1]} | self._ends(of_users)
-            elif self.least_propensity is None and key:
-                bounds = self._without_range(terms, weight * (1 - reward), count)
-                row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(
-                    bounds
-                )
-            elif not _is_exact(row):
-                both = Both(
-                    weight,
-                    np.ones(len(weight)),
-                    reward,
-                    count,
-                    int(count.sum()),
-                    rounded,
-                    fixed=True,
-                )
-                both = both._replace(excess="mean-weight" not in row["warnings"])
-                bounds = lifts.of_rows(quotients.rate, both, (largest, 1.0), random)
-                row |= self._ends(bounds)
-            above = (
-                bounds.estimate
-                if isinstance(bounds, Quotient) and np.isfinite(bounds.high)
-                else above
-            )
-            row["estimate"] = (
-                min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
-            )
+        rows = int(count.sum())
+        above = tally.mean(key) if rounded else float(count @ (weight * reward)) / rows
+        if estimate.refused:
+            bounds = of_users or lifts.of_rate(terms, _is_exact(row))
+            row |= _withheld(row)
+        else:
+            both = Both(weight, np.ones(len(weight)), reward, count, rows, rounded, fixed=True)
+            bounds = self._bounds(row, key, both, largest, terms, of_users, random)
+            if isinstance(bounds, Quotient) and np.isfinite(bounds.high):
+                above = bounds.estimate
+            row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else np.nan
             if estimate.diagnostics.matched_clicks and not self.places:
                 row |= self._approximate(key, weight, reward, count)
-        else:
-            row |= _withheld(row)
         if self.basis.in_no_order:
             row["warnings"] = " ".join([*row["warnings"].split(), health.SORTED])
         if self.basis.wrong is None and not self.basis.undecided:
@@ -394,12 +390,8 @@ class Judge:
         # what ads earn that the log lacks is not known
         if row["mean_weight"] < 1 and "mean-weight" in row["warnings"]:
             row |= _withheld(row) | {end: row[end] for end in ("lower", "low", "snips")}
-        if not estimate.refused and above > 1:
-            self.notes.append(
-                f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the "
-                "largest possible: "
-                f"shown as {'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
-            )
+        if not estimate.refused:
+            self._note_rate(name, above, drift)
         if row["low"] > row["high"]:
             self.notes.append(
                 f"{name}: its bounds leave no {self.unit.mean} that is possible: "
@@ -407,13 +399,49 @@ class Judge:
             )
             row |= dict.fromkeys(("estimate", "lower", "low", "high"), np.nan)
             row["refused"] = "impossible"
-        if drift.significant and not estimate.refused:
+        self.rows.append(row)
+        return bounds
+
+    def _bounds(
+        self, row: dict, key: str, both: Both, largest: float, terms, of_users, random
+    ) -> lifts.Bounds | Quotient:
+        """The bounds of a policy's CTR, whose ends are put into its row, if they are not there
+        yet.
+
+        both : its weights, and the weights 1 of today's policy
+        terms : w r, in the random order in which they are bet on
+        """
+        if of_users:
+            bounds, row["bound"] = of_users, BY + self.basis.test.clusters[:-1]
+        elif self.least_propensity is None and key:
+            bounds = self._without_range(terms, both.first * (1 - both.reward), both.count)
+            row |= {"bound": "betting, no range", "declared_weight": np.inf}
+        elif _is_exact(row):
+            return lifts.of_rate(terms, True)
+        else:
+            both = both._replace(excess="mean-weight" not in row["warnings"])
+            bounds = lifts.of_rows(quotients.rate, both, (largest, 1.0), random)
+        one_sided = (1 + self.level) / 2
+        row |= {
+            "lower": bounds.lower(self.level),
+            "low": bounds.lower(one_sided),
+            "high": min(bounds.upper(one_sided), 1.0),
+        }
+        return bounds
+
+    def _note_rate(self, name: str, above: float, drift: health.Drift) -> None:
+        """Note a CTR by importance weighting, `above`, that is above 1, and one that drifts."""
+        if above > 1:
+            self.notes.append(
+                f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the "
+                "largest possible: "
+                f"shown as {'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
+            )
+        if drift.significant:
             self.notes.append(
                 f"{name}: its rate drifts, {drift.words(self.unit)}: "
                 f"the {self.unit.mean} is the average over the log's period"
             )
-        self.rows.append(row)
-        return bounds
 
     def _check_largest(self, weight: np.ndarray, largest: float, rounded: bool) -> None:
         """Raise a SettingError for a weight above the largest that is possible, by more than
@@ -429,8 +457,8 @@ class Judge:
     def _with_notices(
         self, estimate: evaluation.Evaluation, key: str, tally: Tally, of_users
     ) -> evaluation.Evaluation:
-        """An estimate without a warning of a mean weight that may be 1; refused if `uniform` lacks
-        ads.
+        """An estimate without the warning of its mean weight, if that may be 1. Showing all ads
+        alike is refused if the log lacks some of them.
         """
         if self.places:
             return self.places.diagnosed(key, estimate)
@@ -446,15 +474,6 @@ class Judge:
             )
             estimate = replace(estimate, refused=evaluation.Notice("unseen-ads", reason))
         return replace(estimate, warnings=() if estimate.refused else tuple(notices.values()))
-
-    def _ends(self, bounds: lifts.Bounds | Quotient) -> dict[str, float]:
-        """The columns lower (one-sided), low and high (two-sided) of a row."""
-        one_sided = (1 + self.level) / 2
-        return {
-            "lower": bounds.lower(self.level),
-            "low": bounds.lower(one_sided),
-            "high": min(bounds.upper(one_sided), 1.0),
-        }
 
     def _approximate(self, key: str, weight, reward, count) -> dict[str, float]:
         """The columns approx_low and approx_high of a row: the self-normalised mean of independent
@@ -474,43 +493,8 @@ class Judge:
         missed = intervals.drawn(missed, count, max(float(missed.max()), 1.0), random)
         return lifts.of_rate(terms, False, missed)
 
-    def doubly_robust(self, learnt: Mapping[str, Policy], progress) -> None:
-        """Add the doubly robust estimates of learnt policies; see `rewards.doubly_robust`."""
-        asked = {name: policy for name, policy in learnt.items() if name in self.judged}
-        if not asked or self.least_propensity is None:
-            return
-        test, training = self.basis.test, self.basis.training
-        log = test.visits
-        if self.basis.drops:
-            log = log.take(~training.has(log, digests.of(log), test.name))
-        for row in (row for row in self.rows if row["policy"] in asked):
-            name, policy = row["policy"], asked[row["policy"]]
-            progress(f"{name}: learns rewards for the doubly robust estimate")
-            encoder, action = policy.learnt.encoder, policy.numbered(log)
-            features = encoder.transform(
-                logs.align_features(log, encoder.names, test.name)
-            ).features
-            choice = policy.learnt.fitted.choice(
-                features, policy.epsilon, policy.learnt.eligible(log)
-            )
-            weight = learning.probability(choice, action) / log.propensity
-            largest = self.judged[name].largest
-            random = generator(self.seed, "advice", "doubly robust")
-            terms = rewards.doubly_robust(
-                features, action, log.reward, weight, choice, random.permutation(len(log))
-            )
-            gridded = pairs.gridded(terms, -largest, largest + 1, random)
-            mean = pairs.Mean(float(terms.mean()), gridded, -largest)
-            low, high = mean.interval(self.level)
-            row |= {
-                "dr": mean.estimate,
-                "dr_lower": max(mean.lower(self.level), 0.0),
-                "dr_low": max(low, 0.0),
-                "dr_high": min(high, 1.0),
-            }
-
     def decided(self) -> tuple[list[dict], dict | None]:
-        """Which is better of each pair of policies, and which to choose; see `decisions`."""
+        """Which is better of each pair of policies, and which to choose; see `pairs`."""
         compared = dict(self.judged)
         estimates = {row["policy"]: row["estimate"] for row in self.rows}
         if self.same_log and compared and self.over_today:
@@ -552,19 +536,48 @@ class Judge:
             quotients.difference, both, largest, generator(self.seed, "advice", "pairs")
         )
 
-    def withhold(self) -> None:
+    def evaluation(self, named: Mapping[str, Policy | Always | Column]) -> Evaluation:
+        """The evaluation of the policies that were judged, by name."""
+        basis, in_unit = self.basis, self.unit.converted
+        compared_pairs, choice = self.decided()
+        if basis.wrong is not None:
+            compared_pairs, choice = [], None
+            self._withhold()
+        learnt = candidates.learnt(named)
+        sources = basis.test, basis.training and basis.training.log
+        inputs = [log.source.path for log in sources if log is not None]
+        inputs += chain.from_iterable(policy.inputs for policy in learnt.values())
+        return Evaluation(
+            self.level,
+            self.about(),
+            tuple(map(in_unit, self.rows)),
+            tuple(self.notes),
+            self.seed,
+            learnt,
+            tuple(map(in_unit, compared_pairs)),
+            choice and in_unit(choice),
+            self._mix(named),
+            tuple(inputs),
+            self.unit,
+            baseline=self.baseline,
+        )
+
+    def _withhold(self) -> None:
         """Take all numbers out of the rows, since ads were not shown by the propensities."""
         self.notes.insert(0, f"{self.basis.test.name}: {self.basis.wrong.mend}")
         for row in self.rows:
             row |= _withheld(row) | {"refused": self.basis.wrong.kind}
             row["verdict"] = row["verdict"] and "none"
 
-    def mix(self) -> dict[str, dict[str, float]]:
-        """The mix of ads of the policies that are always compared; empty for lists."""
+    def _mix(self, named: Mapping) -> dict[str, dict[str, float]]:
+        """The mix of ads of each policy; empty for lists."""
         if self.places:
             return {}
         mix = {Logging.kind: mixes.of_log(self.of_today)}
-        return mix if self.today_is_uniform else mix | {Uniform.kind: mixes.of_alike(self.tally)}
+        mix |= {} if self.today_is_uniform else {Uniform.kind: mixes.of_alike(self.tally)}
+        return mix | {
+            name: mixes.of_policy(self.tally, name, policy) for name, policy in named.items()
+        }
 
     def about(self) -> tuple[str, ...]:
         """Sentences that describe the logs, after the reasons why all answers may be wrong."""

@@ -2,7 +2,8 @@
 today - 1.
 
 Rates of the same rows are compared at once: E[w r] over E[r], or over E[v r] of an arm, or less it,
-by betting (`quotients`). All of these bets are on rewards less a constant that earlier rows tell.
+by betting (`quotients`). All these bets are on rewards less a constant, which is taken from earlier
+rows.
 
 With rewards of 0 or 1 and weights of 0 or c, E[w r] / E[r] is c times the chance that a click is on
 an ad with weight c. Given how many clicks there are, Clopper-Pearson's interval of this chance is
@@ -128,8 +129,10 @@ def of_rate(terms: intervals.Terms, exact: bool, missed: intervals.Terms | None 
 
 
 def without_range(rate: Quotient, missed: Quotient) -> Bounds:
-    """The bounds of a rate of which the lower one is known, and that of what it lacks, the mean of
-    w (1 - r).
+    """The bounds of a rate whose weights have no largest value: its own lower one, and 1 less the
+    lower one of what it lacks.
+
+    missed : the mean of w (1 - r)
     """
     return Bounds(
         rate.lower,
@@ -183,7 +186,7 @@ class Moved:
         return end + self.by + self.shift
 
     def grown(self, factor: float) -> "Moved":
-        """That of a log with so many times the rows that is like this one."""
+        """The bounds of a log with so many times the rows that is like this one."""
         return replace(self, bounds=self.bounds.grown(factor))
 
 
@@ -205,8 +208,8 @@ def needed(bounds: Bounds | Quotient, nothing: float, above: bool, level: float)
     """How many times the rows leave out a value with an even chance, if the log with more rows is
     like this one.
 
-    A bound is about as often above as below what a log has that is like the average one. Infinity
-    for more than `HOPELESS` times.
+    In logs like this one a bound is about as often above its value in the average log as below it.
+    Infinity for more than `HOPELESS` times.
 
     nothing : the value that the two-sided interval is to leave out, with a confidence of `level`
     above : whether the interval is to be above it

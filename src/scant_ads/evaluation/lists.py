@@ -11,7 +11,7 @@ from scant.data import logs
 from scant.errors import SettingError
 from scant_ads.evaluation import clusters, lifts
 from scant_ads.reading.lists import Order
-from scant_ads.reading.visits import Visits
+from scant_ads.reading.visits import Column, Visits
 from scant_ads.unit import Unit
 
 PREMISES = {  # of users, under which weights are right, by what propensities are of
@@ -48,8 +48,8 @@ class Places:
         return self.log.policies.index(key.removeprefix(logs.POLICY))
 
     def columns(self, key: str, unit: Unit) -> dict:
-        """The columns of a policy's row that others have not: its premise, and what it earns at
-        each place, a list; NaN where the effective sample is below `evaluation.LEAST_ESS` rows.
+        """The columns that only rows of lists have: the premise, and what a policy earns at each
+        place, a list; NaN where the effective sample is below `evaluation.LEAST_ESS` rows.
         """
         weight, place = self.weight(key), self.log.place
         sums, squares = (np.bincount(place, weight**power) for power in (1, 2))
@@ -79,8 +79,8 @@ class Places:
             yield f"{name}: {self.difference(key, unit, level, random)}"
 
     def difference(self, key: str, unit: Unit, level: float, random) -> str:
-        """A sentence on how many clicks more weights of places make of the second place than those
-        from the top down: both are right if what stands above does not matter.
+        """A sentence on how many clicks more the second place has by weights of places than by
+        weights from the top down. Both are right if what stands above does not matter.
 
         random : the generator of the order of lists, or users
         """
@@ -100,8 +100,9 @@ class Places:
         )
 
     def diagnosed(self, key: str, estimate: evaluation.Evaluation) -> evaluation.Evaluation:
-        """An evaluation with the mean weight of the place, of those that the log carries, where it
-        is farthest from 1 by its error, and a warning if it is too far.
+        """An evaluation with the mean weight of one place, and a warning if it is too far from 1.
+        Of the places that the log carries it is the one whose mean weight is farthest from 1,
+        measured by its error.
         """
         weight, place = self.weight(key), self.log.place
         if not (key and (depth := self.depth(weight))):
@@ -150,7 +151,7 @@ def check_settings(test, named: Mapping, train, **settings) -> None:
             "columns policy:NAME of one log, and their bounds need no least propensity"
         )
     for name, policy in named.items():
-        if not isinstance(policy, str):
+        if not isinstance(policy, Column):
             raise SettingError(
                 f"{name} chooses one ad for a visit, and no list: give the probabilities of a "
                 "policy of lists, of the same kind as the propensities, as a column policy:NAME"

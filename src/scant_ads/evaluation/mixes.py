@@ -6,8 +6,8 @@ from scant.bandits.learners import Uniform
 from scant.data import logs
 from scant_ads.evaluation.arms import Always
 from scant_ads.policies.policy import Policy
-from scant_ads.reading.summing import column
 from scant_ads.reading.tally import SCALE, Tally
+from scant_ads.reading.visits import Column
 
 MOST = 10  # ads that a table lists
 
@@ -17,7 +17,7 @@ def of_log(tally: Tally) -> dict[str, float]:
     return {ad: int(tally.ads[ad][0].sum()) / tally.rows for ad in logs.ordered({*tally.ads})}
 
 
-def of_policy(tally: Tally, name: str, policy: Policy | Always | str) -> dict[str, float]:
+def of_policy(tally: Tally, name: str, policy: Policy | Always | Column) -> dict[str, float]:
     """The share of a test's visits in which a policy shows each ad, in the order of ids, without
     those never shown.
 
@@ -27,12 +27,12 @@ def of_policy(tally: Tally, name: str, policy: Policy | Always | str) -> dict[st
     where they show the ad: such shares sum to the mean weight, about 1.
 
     tally : of the test
-    name, policy : the policy's name in the evaluation; it, or the NAME of its column
+    name : the policy's name in the evaluation
     """
     if isinstance(policy, Always) and not tally.eligible:
         return {policy.ad: 1.0}
-    if isinstance(policy, str):
-        sums = tally.mix[column(policy)]
+    if isinstance(policy, Column):
+        sums = tally.mix[policy.key]
         return {ad: sums[ad] / SCALE / tally.rows for ad in logs.ordered({*sums})}
     best, shares, epsilon = tally.mix[name], {}, getattr(policy, "epsilon", 0.0)
     for ad in logs.ordered({*best} if isinstance(policy, Always) else {*policy.actions}):

@@ -12,73 +12,14 @@ was chosen.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from scant.bandits import intervals
 from scant_ads.evaluation import lifts
 
 # of the rows of `pairs`
 COLUMNS = ("policy", "other", "difference", "low", "high", "better", "needed")
-CELLS = 4096  # of the grid that terms are rounded to at random
-
-
-def gridded(x: np.ndarray, low: float, high: float, random: np.random.Generator) -> intervals.Terms:
-    """Count the terms x - low, which are in [0, high - low], in their order.
-
-    More than `intervals.EXACT` distinct values are rounded to a grid of `CELLS` cells, up or down
-    at random so that the expectation stays the same: bounds on the mean hold exactly, and the
-    variance grows by a quarter of a squared cell at most.
-
-    x : float64 (rows)
-    """
-    width = high - low
-    x = np.clip(x - low, 0.0, width)
-    # the first rows often tell without sorting all
-    if len(np.unique(x[:10_000])) <= intervals.EXACT:
-        value, code = np.unique(x, return_inverse=True)
-    if len(np.unique(x[:10_000])) > intervals.EXACT or len(value) > intervals.EXACT:
-        value, code, beyond = _on_grid(x, width)
-        code += random.random(len(x)) < beyond
-    ends = intervals.stage_ends(len(x))
-    stage = np.searchsorted(ends, np.arange(len(x)), side="right")
-    count = np.bincount(stage * len(value) + code, minlength=len(ends) * len(value)).reshape(
-        len(ends), len(value)
-    )
-    return intervals.Terms(value, count, width)
-
-
-def _on_grid(x: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The grid on [0, width], the cell of each number, and how far it is beyond the cell's lower
-    end, in cells.
-    """
-    scaled = x * (CELLS / width)
-    code = np.minimum(np.floor(scaled), CELLS - 1).astype(np.int64)
-    return np.linspace(0.0, width, CELLS + 1), code, scaled - code
-
-
-@dataclass(frozen=True)
-class Mean:
-    """A mean that betting bounds.
-
-    estimate : the mean of the rows
-    terms, low : the counted terms less `low`
-    """
-
-    estimate: float
-    terms: intervals.Terms
-    low: float = 0.0
-
-    def interval(self, level: float) -> tuple[float, float]:
-        """The two-sided interval."""
-        low, high = intervals.interval(intervals.betting, self.terms, level)
-        return float(low) + self.low, float(high) + self.low
-
-    def lower(self, level: float) -> float:
-        """The one-sided lower bound."""
-        return float(intervals.betting(self.terms, level)) + self.low
 
 
 def holm(decide: Mapping[object, Callable[[float], str]], level: float) -> dict[object, str]:

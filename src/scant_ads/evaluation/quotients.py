@@ -3,10 +3,10 @@
 
 The quotient of E[gain] and E[stake] is m where gain - m stake has a mean of 0. A third term, the
 excess, has a mean of 0 whatever m is: a weight less another one, since weights are 1 on average. So
-z = gain - m stake - c excess has a mean of 0, too, for every c that earlier stages decide. The c of
-least squares of the earlier stages takes out of a reward what is the same whatever is shown: with
-gain w r, stake 1 and excess w - 1, z is w (r - c) + c - m. Adding a constant to all rewards adds it
-to c and m, and leaves z as it is.
+z = gain - m stake - c excess has a mean of 0, too, for every c that earlier stages decide. The c is
+that of least squares in the earlier stages. It takes out of a reward what is the same whatever is
+shown: with gain w r, stake 1 and excess w - 1, z is w (r - c) + c - m. Adding a constant to all
+rewards adds it to c and m, and leaves z as it is.
 
 The capital prod_i (1 + b_i z_i) is a supermartingale if the quotient is m or less, for bets b_i
 that earlier stages decide and that lose no more than the capital. What a visit can lose at most is
@@ -14,12 +14,12 @@ at a corner of the ranges of weights and rewards; a user may lose `most` times t
 refuted if the capital reached its goal at the end of a stage. The lower bound is the least number
 that is not refuted. The upper bound follows from -z.
 
-All numbers between two marks, which are the same whatever the log is, are tested by the bets of one
-of the two: for lower bounds the higher one, at which a visit can lose the most. With given b and c,
-z falls as m rises, since stakes are not negative, and so does the capital at the end of every
-stage. So where a mark is refuted, all numbers from the mark before on are, too, and in the cell of
-the first mark that is not, the refuted numbers and the others are two intervals. This is why a
-search from mark to mark, and then by halving, passes no number that is not refuted.
+Marks are numbers that are the same whatever the log is. All numbers between two marks are tested by
+the bets of one of the two: for lower bounds the higher one, at which a visit can lose the most.
+With given b and c, z falls as m rises, since stakes are not negative, and so does the capital at
+the end of every stage. So where a mark is refuted, all numbers from the mark before on are, too,
+and in the cell of the first mark that is not, the refuted numbers and the others are two intervals.
+This is why a search from mark to mark, and then by halving, passes no number that is not refuted.
 
 Bets are b = min(sqrt(2 ln(1/delta) / (N s^2)), cap / loss). The variance s^2 is the mean square of
 z over the units of earlier stages and over some that are assumed; its m is the estimate of the
@@ -179,7 +179,7 @@ class Quotient:
         return ranked[:, starts], np.add.reduceat(self.count[order], starts)
 
     def grown(self, factor: float) -> "Quotient":
-        """That of a log with so many times the units, whose stages are all alike."""
+        """The quotient of a log with so many times the units, whose stages are all alike."""
         units, (terms, count) = (
             np.diff(intervals.stage_ends(round(self.units.sum() * factor)), prepend=0),
             self._pooled,

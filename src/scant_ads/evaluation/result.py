@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
 from scant import files
 from scant.bandits.learners import Logging
 from scant.errors import SettingError, as_arguments
@@ -113,7 +111,7 @@ class Evaluation:
                 f"(seed {self.seed})"
             )
         lines += text.aligned([self.headings(), *self.table()])
-        judged, width = self.judged, max(len(row["policy"]) for row in self.rows)
+        judged = self.judged
         of = self.choice["of"] if self.choice else 1
         answers = f"All {of} answers together" if of > 1 else "The answer"
         more = f" ({self.baseline})" if self.baseline == Logging.kind else ", the baseline"
@@ -142,7 +140,7 @@ class Evaluation:
                 f"not be below minus the share; each answer with {share} confidence",
             ]
             lines += text.aligned(self.guard_table())
-        lines += self._decisions(width)
+        lines += self._decisions()
         if self.notes:
             lines += ["", "Before you use this:", *(f"  - {note}" for note in self.notes)]
         return text.joined(lines)
@@ -201,10 +199,6 @@ class Evaluation:
     def whose(self) -> str:
         """Whose rate a lift is over, in words."""
         return "today's" if self.baseline == Logging.kind else f"that of {self.baseline}"
-
-    def _role(self, row: Mapping) -> str:
-        """What a policy is that is not compared."""
-        return "the baseline" if row["policy"] == self.baseline != Logging.kind else "today's"
 
     def guard_table(self) -> list[tuple[str, ...]]:
         """The guard rails as texts."""
@@ -280,25 +274,9 @@ class Evaluation:
             return next(text.of_periods(row, self.unit) for row in rows if text.falls(row))
         return "rates drift" if any(map(text.drifts, rows)) else ""
 
-    def _decisions(self, width: int) -> list[str]:
-        """Lines of text on doubly robust estimates, the choice, and each pair of policies."""
+    def _decisions(self) -> list[str]:
+        """Lines of text on the choice, and each pair of policies."""
         lines, number, share = [], self.unit.number, text.percent(self.level)
-        for row in self.rows:
-            if row.get("dr") == row.get("dr", np.nan):
-                ends = (
-                    f"at least {number(row['dr_lower'])}, {number(row['dr_low'])} to "
-                    f"{number(row['dr_high'])}"
-                )
-                lines.append(f"  {row['policy']:<{width}}  {number(row['dr'])}, {ends}")
-        if lines:
-            lines = [
-                "",
-                (
-                    f"Doubly robust {self.unit.words}, by models of rewards fitted to earlier rows "
-                    "of a random order:"
-                ),
-                *lines,
-            ]
         if self.choice:
             lines += ["", self.decision()]
         if len(self.comparisons) > 1 or (self.comparisons and self.choice["of"] > 1):
@@ -361,39 +339,6 @@ class Evaluation:
         """
         return plotting.intervals(self.rows, self.level, self.unit, self.baseline, axes)
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        numbers = [
-            [self.unit.number(row[key]) for key in ("estimate", "low", "high")] for row in self.rows
-        ]
-        cells = [
-            (
-                row["policy"],
-                *values,
-                *self._lift(row),
-                f"{row['verdict']}{because(row)}" if row["verdict"] else self._role(row),
-            )
-            for row, values in zip(self.rows, numbers, strict=True)
-        ]
-        ends = ("from", "to", self.unit.lift_heading, "its interval")
-        head = ("policy", self.unit.heading, *ends, f"better than {self.whose}?")
-        lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
-        lines.append(
-            "<table><thead><tr>"
-            + "".join(f"<th>{escape(cell)}</th>" for cell in head)
-            + "</tr></thead><tbody>"
-        )
-        lines += [
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells
-        ]
-        lines.append(f"</tbody></table><p>Each with {text.percent(self.level)} confidence</p>")
-        if self.notes:
-            lines.append(
-                "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in self.notes) + "</ul>"
-            )
-        return "".join(lines)
-
     def write(self, path) -> None:
         """Write everything as JSON if the name ends in .json; else write the rows as CSV."""
         files.check_outputs([path], self.inputs)
@@ -419,9 +364,7 @@ class Evaluation:
             }
             files.write_text(path, json.dumps(content, indent=1) + "\n")
         else:
-            files.write_text(
-                path, files.harmless(self.to_frame()).to_csv(index=False, lineterminator="\n")
-            )
+            files.write_csv(self.to_frame(), path)
 
 
 def _rates(unit: Unit) -> str:

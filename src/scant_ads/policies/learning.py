@@ -87,8 +87,8 @@ def split(
     seed : of the rows drawn at random, if there are no times
     times : of the rows; the earliest train, and of equal times the first rows
     together : of the rows, such as users, or ids of requests; rows that are equal in it are in one
-        part. Without times this share of its values is drawn; by time, all rows of a value train of
-        which one does
+        part. Without times, this share of its values is drawn; by time, if one row of a value
+        trains, all rows of that value do
     """
     if together is not None and times is None:
         values, code = np.unique(together, return_inverse=True)

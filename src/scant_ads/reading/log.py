@@ -5,7 +5,6 @@ evaluated on.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -441,9 +440,7 @@ def _new_numbers(own: Iterable[str], common: Iterable[str]) -> np.ndarray:
 
 
 class Report(dict):
-    """What `Log.check` found: facts, see `overview.facts`; shown as text, or as HTML in a
-    notebook.
-    """
+    """What `Log.check` found: facts, see `overview.facts`; shown as text."""
 
     @property
     def ok(self) -> bool:
@@ -454,9 +451,6 @@ class Report(dict):
         return as_arguments(overview.describe(self))
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
 
 
 def visits_of(log) -> Visits:

@@ -53,7 +53,7 @@ def words_of(name: str) -> set[str]:
 
 
 def is_called_a_cost(name: str) -> bool:
-    """Whether a column has a name as one of which less is better: refund_eur, latencyMs,
+    """Whether a column is called like something of which less is better: refund_eur, latencyMs,
     churned.
     """
     words = words_of(name)

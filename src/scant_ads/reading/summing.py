@@ -25,7 +25,7 @@ from scant_ads.progress import silent
 from scant_ads.reading import digests, hashing
 from scant_ads.reading.folder import ROWS
 from scant_ads.reading.tally import CUTS, Summary
-from scant_ads.reading.visits import ELIGIBLE, Batch, Visits
+from scant_ads.reading.visits import ELIGIBLE, Batch, Column, Visits
 
 # standard errors by which two halves of a log differ in a column, if they are of different visits
 APART = 5
@@ -171,7 +171,7 @@ def summary(
     Parameters
     ----------
     log : a `Log`
-    policies : fitted ones, those that show one ad, or columns `policy:NAME`, by name
+    policies : by name each a fitted `Policy`, an `Always` or a `Column`
     training : the log that policies were learnt from; None if there is none
     rows : of a batch
     """
@@ -182,11 +182,6 @@ def summary(
         progress(f"read {read:,} rows of {log.name}")
     log.summarised = whole
     return whole
-
-
-def column(policy: str) -> str:
-    """The column with the probabilities of a user's own policy."""
-    return f"{logs.POLICY}{policy}"
 
 
 def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | None, test) -> None:
@@ -211,7 +206,7 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
     shared = np.zeros(len(log), bool) if training is None else training.has(log, row_digests, where)
     weights, unknown, chosen = _shown(policies, log, where)
     compared = [
-        column(policy) if isinstance(policy, str) else name for name, policy in policies.items()
+        policy.key if isinstance(policy, Column) else name for name, policy in policies.items()
     ]
     apart = (
         []
@@ -246,16 +241,16 @@ class _Shown(NamedTuple):
 
 def _shown(policies: Mapping, log: Visits, where) -> _Shown:
     weights = {
-        column(name): log.probabilities[:, number] / log.propensity
+        Column(name).key: log.probabilities[:, number] / log.propensity
         if log.weights is None
         else log.weights[:, number]
         for number, name in enumerate(log.policies)
     }
     unknown, chosen, contexts = {}, {}, {}
     for name, policy in policies.items():
-        if isinstance(policy, str):
-            if policy not in log.policies:
-                raise DataError(where, f"there is no column '{column(policy)}'")
+        if isinstance(policy, Column):
+            if policy.name not in log.policies:
+                raise DataError(where, f"there is no column '{policy.key}'")
         elif isinstance(policy, Always):
             weights[name] = policy.weight(log)
             if log.eligible is not None:

@@ -41,6 +41,22 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Column:
+    """A policy of the user's own: its probability of each ad shown is in a log's column
+    `policy:NAME`.
+
+    name : that NAME
+    """
+
+    name: str
+
+    @property
+    def key(self) -> str:
+        """The name of the column."""
+        return f"{logs.POLICY}{self.name}"
+
+
+@dataclass(frozen=True)
 class Visits(Log):
     """A log as its user wrote it; of its features, numbers may be missing (NaN), and texts are
     codes.
