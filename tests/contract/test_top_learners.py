@@ -184,7 +184,7 @@ def test_centred_features_come_to_the_same_as_the_setting(packed, digits, kind):
     assert np.linalg.norm(one.weights - without.weights) > 0.1 * np.linalg.norm(one.weights)
 
 
-@pytest.mark.parametrize("steps", ["schedule", "adagrad-features"])
+@pytest.mark.parametrize("steps", ["schedule", "adagrad"])
 def test_an_intercept_is_a_feature_that_is_1_for_all_documents(packed, noisy, steps):
     queries = (noisy[q] for q in range(len(noisy)))
     ones = packed((grades, np.c_[x, np.ones(len(grades))]) for x, grades in queries)

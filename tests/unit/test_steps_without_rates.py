@@ -16,7 +16,7 @@ from scant.randomness import generator
 from scant.rankers import comparator, frames_steps, top
 from scant.rankers.frames_steps import BEST, THEORY, TUNED
 from scant.rankers.play import play, query_order
-from scant.rankers.steps import FREE, AdaGrad, CoinBetting
+from scant.rankers.steps import STEPS, AdaGrad, CoinBetting
 from scant.study import settings as studies
 from scant.study.plan import Plan
 from scant.theory import bounds
@@ -126,7 +126,6 @@ def test_no_bound_is_stated_where_none_is_proved():
         ({"kind": "rtop", "surrogate": "squared", "exploration": 0.1}, {}),
         ({"kind": "rtop", "surrogate": "squared", "steps": "adagrad", "exploration": "slot"}, {}),
         ({"kind": "ogd", "surrogate": "squared", "centre": True}, {}),
-        ({"kind": "ogd", "surrogate": "squared", "steps": "adagrad-features"}, {}),
     ):
         player = made(learner, sizes | {"radius": 1.0, "rounds": 100}, 0, **readings)
         assert np.isnan(player.bound(np.array([1]), watched)).all()
@@ -141,7 +140,7 @@ def study(learner, **experiment):
     }
 
 
-@pytest.mark.parametrize("kind", FREE)
+@pytest.mark.parametrize("kind", STEPS)
 def test_steps_that_need_no_rate_need_no_tuning_seeds(kind):
     for learner, family in (
         ({"kind": "slam", "steps": kind}, "perceptron"),

@@ -102,8 +102,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
     trigger : the column of the measure that must be below 1 for an update
     rate, decay, by_loss : the step at round t is rate * t^-decay, times the trigger's loss if
         `by_loss`
-    steps : `steps.SCHEDULE`, or another way to take steps (`decay` is 0, and `rate` 1 if it needs
-        none)
+    steps : `steps.SCHEDULE`, or another way to take steps, without rate and decay
     margin, by_grade, averaged : see `slam`; cut : of NDCG@cut
     learn_on_empty : whether ListNet learns from queries without a relevant document
     iterate : which weights rank, see `iterates`; the last weights decide whether there is an update
@@ -213,7 +212,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
             if learner.steps == SCHEDULE:
                 step(x, g[:m], size * share, weights, flat[middle:end])
             else:
-                move(x, g[:m], share, flat[middle:end], learner.steps, size, 1.0, weights, past)
+                move(x, g[:m], share, flat[middle:end], learner.steps, 1.0, weights, past)
     return queries.shape[0]
 
 

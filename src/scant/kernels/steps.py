@@ -11,7 +11,7 @@ from scant.kernels import compiled
 from scant.kernels.pieces import SUMS, step
 
 # in the order of scant.rankers.steps.CHOICES
-SCHEDULE, ADAGRAD, DOG, COIN, COCOB, FEATURES = range(6)
+SCHEDULE, ADAGRAD, DOG, COIN, COCOB = range(5)
 # What the array `sums` holds: the squared norms of all gradients; DoG's largest distance, or of
 # gradients' norms for coin betting the largest and the sum; and the reward of its bets.
 SQUARES, LARGEST, LENGTHS, REWARD, KEPT = range(5)
@@ -41,7 +41,7 @@ def dot(a, b):
 
 
 @compiled()
-def move(features, g, share, coming, steps, size, scale, weights, past):
+def move(features, g, share, coming, steps, scale, weights, past):
     """Take a step against `share` times features' g; `past` is a `Past`.
 
     `features`, `g` and `coming` are as in `pieces.step`, the others as in `take`. It is a function
@@ -51,19 +51,17 @@ def move(features, g, share, coming, steps, size, scale, weights, past):
     gradient[:] = 0.0
     step(features, g, -share, gradient, coming)
     sums[SQUARES] += dot(gradient, gradient)
-    take(steps, size, scale, gradient, weights, sums, memory)
+    take(steps, scale, gradient, weights, sums, memory)
 
 
 @compiled()
-def take(steps, size, scale, gradient, weights, sums, memory):
+def take(steps, scale, gradient, weights, sums, memory):
     """Move `weights` against `gradient`; both float64 (d). The caller projects the weights on their
     ball, if any.
 
     Parameters
     ----------
-    steps : one of the constants above; size : the size of the step, if a schedule gives it, or the
-        rate
-    scale : the radius of the ball, for AdaGrad
+    steps : one of the constants above but SCHEDULE; scale : the radius of the ball, for AdaGrad
     sums : float64 (KEPT), 0 at first; its first entry already has this gradient
     memory : float64 (ROWS, d), 0 at first
     """
@@ -73,19 +71,12 @@ def take(steps, size, scale, gradient, weights, sums, memory):
     if steps == COCOB:
         _bet_by_coordinate(gradient, weights, memory)
         return
-    if steps == FEATURES:
-        for j in range(weights.shape[0]):
-            memory[0, j] += gradient[j] * gradient[j]
-            if memory[0, j] > 0.0:
-                weights[j] -= size * gradient[j] / math.sqrt(memory[0, j])
+    if sums[SQUARES] == 0.0:
         return
-    if steps != SCHEDULE:
-        if sums[SQUARES] == 0.0:
-            return
-        size = math.sqrt(2.0) * scale / math.sqrt(sums[SQUARES])
-        if steps == DOG:
-            sums[LARGEST] = max(sums[LARGEST], FIRST_DISTANCE, math.sqrt(dot(weights, weights)))
-            size = sums[LARGEST] / math.sqrt(sums[SQUARES])
+    size = math.sqrt(2.0) * scale / math.sqrt(sums[SQUARES])
+    if steps == DOG:
+        sums[LARGEST] = max(sums[LARGEST], FIRST_DISTANCE, math.sqrt(dot(weights, weights)))
+        size = sums[LARGEST] / math.sqrt(sums[SQUARES])
     for j in range(weights.shape[0]):
         weights[j] -= size * gradient[j]
 

@@ -264,8 +264,7 @@ def play(
     control : whether the squared surrogate's estimate has the learner's own scores as its control
         variate
     rate, decay : the step at round t is rate * t^-decay
-    steps : `steps.SCHEDULE`, or another way to take steps (`decay` is 0, and `rate` 1 if it needs
-        none)
+    steps : `steps.SCHEDULE`, or another way to take steps, without rate and decay
     radius : of the ball that the weights are kept in
     epsilon, epsilon_decay : SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay
     ascend : step along the gradient in place of against it (SmoothDCG's sign as the papers print
@@ -421,7 +420,6 @@ def play(
                     sign,
                     flat[middle:end],
                     learner.steps,
-                    size,
                     learner.radius,
                     weights,
                     past,

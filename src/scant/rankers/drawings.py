@@ -11,7 +11,7 @@ from scant.measures import title_of
 from scant.present import panels, style
 from scant.rankers.frames_steps import ORDER
 from scant.rankers.frames_top import OBJECTIVES
-from scant.rankers.steps import FREE
+from scant.rankers.steps import STEPS
 from scant.rankers.traces import (
     AS_SEEN,
     CLIPPED,
@@ -171,8 +171,8 @@ def _by_steps(looks: dict, frame: pd.DataFrame) -> dict:
     """
     looks = dict(looks)
     for learner, way in frame[["learner", "steps"]].drop_duplicates().itertuples(index=False):
-        if way in FREE:
-            colour, marker = WAYS[FREE[way].about]
+        if way in STEPS:
+            colour, marker = WAYS[STEPS[way].about]
             look = (style.COLOURS.get(colour, colour), marker, looks[learner][2])
             looks[learner] = looks[learner] if look in looks.values() else look
     return looks

@@ -150,7 +150,7 @@ def _with_learner(fits: Callable[[dict], bool]):
     return shows
 
 
-NEEDS_NO_RATE = _with_learner(lambda learner: learner.get("steps") in steps.FREE)
+NEEDS_NO_RATE = _with_learner(lambda learner: learner.get("steps") in steps.STEPS)
 LEARNS_FROM_WHAT_IT_SAW = _with_learner(lambda learner: learner["kind"] == "seen")
 
 

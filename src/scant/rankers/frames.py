@@ -8,7 +8,7 @@ from scant.errors import SettingError
 from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP
 from scant.rankers.learners import LEARNERS
-from scant.rankers.steps import FREE
+from scant.rankers.steps import STEPS
 from scant.rankers.streams import ADVERSARY, SEPARABLE
 from scant.rankers.traces import (
     SHOWN,
@@ -40,7 +40,7 @@ def kinds(fact: str) -> list[str]:
 
 def free(frame: pd.DataFrame) -> pd.Series:
     """For each row, whether its learner's steps need no rate."""
-    return frame["steps"].isin(FREE)
+    return frame["steps"].isin(STEPS)
 
 
 def by_own_measure(last: pd.DataFrame) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from scant.rankers.traces import AS_SEEN, chosen_rates, finals
 
 MEASURE = "ndcg@10"
 BEST, TUNED, THEORY = "best rate in hindsight", "tuned rate", "theory's rate"
-ORDER = [BEST, TUNED, THEORY, *(cls.about for cls in steps.FREE.values())]
+ORDER = [BEST, TUNED, THEORY, *(cls.about for cls in steps.STEPS.values())]
 LISTNET = "ListNet"
 # what learners of one base share
 BASE = ["kind", "own_measure", "objective", "k", "way", "gamma", "iterate"]
@@ -35,12 +35,10 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
         single rate as "rate 0.01", or the name of steps that need no rate
 
     If several learners of a base take steps in the same way, the first counts. Learners from
-    clicks, users' own, those that do not learn, and those with a rate beside AdaGrad's steps have
-    no rows.
+    clicks, users' own, and those that do not learn have no rows.
     """
     learning = [kind for kind, learner in LEARNERS.items() if learner.learns]
     learns = (traces["objective"] != "") | traces["kind"].isin(learning)
-    learns &= traces["steps"].isin(["", steps.SCHEDULE, *steps.FREE])
     last = finals(traces[belongs(traces, MEASURE) & learns])
     last = last.assign(base=_bases(last))
     by_rate = last[last["setting"] != "none"]
@@ -64,7 +62,7 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
             )
         )
     free = last[last["setting"] == "none"]
-    words = free["steps"].map({kind: cls.about for kind, cls in steps.FREE.items()})
+    words = free["steps"].map({kind: cls.about for kind, cls in steps.STEPS.items()})
     parts.append(free.assign(steps=words))
     rows = pd.concat(parts, ignore_index=True).fillna({"edge": ""})
     rows = rows[~rows["tuning_seed"]]

@@ -110,9 +110,8 @@ DECAY = Setting(
 STEPS = Setting(
     "steps",
     {"enum": list(steps.CHOICES)},
-    about="How steps are taken: by rates that follow a schedule (schedule), or as large as the "
-    "gradients so far tell: without a rate (adagrad, dog, coin for betting, cocob), or with one "
-    "(adagrad-features, AdaGrad by feature).",
+    about="How steps are taken: by rates that follow a schedule (schedule), or without a rate, as "
+    "large as the gradients so far tell (adagrad, dog, coin for betting, cocob).",
     absent=SCHEDULE,
     ours=True,
 )
@@ -229,7 +228,7 @@ class Contextual(declarations.Learner):
         """The rates to play: numbers, or "theory"; only None if the learner, or its steps, need no
         rate.
         """
-        if not cls.learns or entry.get("steps") in steps.FREE:
+        if not cls.learns or entry.get("steps") in steps.STEPS:
             return [None]
         released = cls.released_rates if readings["source"] == "released-code" else None
         return list(released or entry.get("rates", [cls.published_rate]))
@@ -360,7 +359,7 @@ class Linear(Contextual):
 
     def __init__(self, facts, rate, settings, random):
         super().__init__(facts, rate, settings, random)
-        self.steps = steps.made(settings.steps, facts["features"], 1.0, self.rate)
+        self.steps = steps.made(settings.steps, facts["features"], 1.0)
         self.iterates = Iterates(settings.iterate)
 
     @classmethod

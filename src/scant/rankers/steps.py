@@ -18,21 +18,18 @@ ALPHA = 100.0  # COCOB's alpha: no bet is larger than one of that many largest g
 class Steps:
     """What all steps share.
 
-    rated : whether they need a learning rate
     squares : the sum of the squared norms of the gradients so far
     """
 
     kind = ""
     about = ""
-    rated = False
 
-    def __init__(self, features: int, radius: float = 1.0, rate: float | None = None):
+    def __init__(self, features: int, radius: float = 1.0):
         """
         features : d, how many weights there are
         radius : of the ball that the weights are kept in; 1 without a ball
-        rate : of steps that need one
         """
-        self.features, self.radius, self.rate, self.squares = features, radius, rate, 0.0
+        self.features, self.radius, self.squares = features, radius, 0.0
 
     def take(self, weights: np.ndarray, gradient: np.ndarray) -> None:
         """Move `weights` (d), in place, against `gradient` (d).
@@ -61,29 +58,6 @@ class AdaGrad(Steps):
         return np.sqrt(2) * self.radius / np.sqrt(self.squares)
 
 
-class FeatureAdaGrad(Steps):
-    """AdaGrad's version for each feature: the rate over the root of the sum of the squares of its
-    gradients.
-
-    Source: Duchi, Hazan and Singer 2011. A feature whose gradients were all 0 does not move.
-    """
-
-    kind = "adagrad-features"
-    about = "AdaGrad by feature"
-    rated = True
-
-    def __init__(self, features, radius=1.0, rate=None):
-        super().__init__(features, radius, rate)
-        self.of_feature = np.zeros(features)
-
-    def _move(self, weights, gradient):
-        self.of_feature += gradient**2
-        roots = np.sqrt(self.of_feature)
-        weights -= np.divide(
-            self.rate * gradient, roots, where=roots > 0, out=np.zeros(self.features)
-        )
-
-
 class DistanceOverGradients(Steps):
     """DoG: the largest distance from the start over the root of the sum of squared norms.
 
@@ -93,8 +67,8 @@ class DistanceOverGradients(Steps):
     kind = "dog"
     about = "DoG"
 
-    def __init__(self, features, radius=1.0, rate=None):
-        super().__init__(features, radius, rate)
+    def __init__(self, features, radius=1.0):
+        super().__init__(features, radius)
         self.distance = FIRST_DISTANCE
 
     def _size(self, weights) -> float:
@@ -109,8 +83,8 @@ class _Betting(Steps):
     is left of the gradients.
     """
 
-    def __init__(self, features, radius=1.0, rate=None):
-        super().__init__(features, radius, rate)
+    def __init__(self, features, radius=1.0):
+        super().__init__(features, radius)
         self.point, self.total = np.zeros(features), np.zeros(features)
 
     def _move(self, weights, gradient):
@@ -134,8 +108,8 @@ class CoinBetting(_Betting):
     kind = "coin"
     about = "coin betting"
 
-    def __init__(self, features, radius=1.0, rate=None):
-        super().__init__(features, radius, rate)
+    def __init__(self, features, radius=1.0):
+        super().__init__(features, radius)
         self.largest, self.lengths, self.reward = 0.0, 0.0, 0.0
 
     def _bet(self, gradient):
@@ -162,8 +136,8 @@ class Cocob(_Betting):
     kind = "cocob"
     about = "COCOB"
 
-    def __init__(self, features, radius=1.0, rate=None):
-        super().__init__(features, radius, rate)
+    def __init__(self, features, radius=1.0):
+        super().__init__(features, radius)
         self.largest, self.lengths, self.reward = (
             np.zeros(features),
             np.zeros(features),
@@ -186,17 +160,13 @@ class Cocob(_Betting):
 
 
 SCHEDULE = "schedule"
-STEPS = {
-    steps.kind: steps
-    for steps in (AdaGrad, DistanceOverGradients, CoinBetting, Cocob, FeatureAdaGrad)
-}
-FREE = {kind: steps for kind, steps in STEPS.items() if not steps.rated}  # which need no rate
+STEPS = {steps.kind: steps for steps in (AdaGrad, DistanceOverGradients, CoinBetting, Cocob)}
 CHOICES = (SCHEDULE, *STEPS)  # in the order of scant.kernels.steps
 
 
-def made(kind: str, features: int, radius: float, rate: float | None) -> Steps | None:
+def made(kind: str, features: int, radius: float) -> Steps | None:
     """Steps of this kind, as `Steps` takes them; None for a schedule's steps."""
-    return STEPS[kind](features, radius, rate) if kind in STEPS else None
+    return STEPS[kind](features, radius) if kind in STEPS else None
 
 
 def check(settings: Mapping) -> None:
@@ -204,13 +174,9 @@ def check(settings: Mapping) -> None:
     nothing.
     """
     kind = settings.get("steps", SCHEDULE)
-    if kind == SCHEDULE:
-        return
-    if kind not in FREE and "theory" in settings.get("rates", ()):
-        raise SettingError(f"theory gives steps {kind!r} no rate: use numbers")
-    for key in ("rates", "decay") if kind in FREE else ("decay",):
-        if key in settings:
+    for key in ("rates", "decay"):
+        if kind != SCHEDULE and key in settings:
             raise SettingError(
-                f"steps {kind!r} need no {'rate' if kind in FREE else key}, so {key} would do "
-                f"nothing: leave it out, or set steps: {SCHEDULE}"
+                f"steps {kind!r} need no rate, so {key} would do nothing: leave it out, or set "
+                f"steps: {SCHEDULE}"
             )

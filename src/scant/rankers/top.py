@@ -344,15 +344,12 @@ class Top(Contextual):
             facts | {"features": facts["features"] + settings.intercept}, rate, settings, random
         )
         self.k, self.watches = settings.k or None, settings.steps != SCHEDULE
-        self.steps = steps.made(settings.steps, len(self.weights), settings.radius, self.rate)
+        self.steps = steps.made(settings.steps, len(self.weights), settings.radius)
 
     @classmethod
     def rates(cls, entry, readings):
-        """As of all learners; but if the study gives no rates, and steps follow a schedule, the
-        schedule's rate.
-        """
-        follows_schedule = entry.get("steps", SCHEDULE) == SCHEDULE
-        default = {"rates": [_schedule(entry, readings)["rate"]]} if follows_schedule else {}
+        """As of all learners; but if the study gives no rates, the schedule's rate."""
+        default = {"rates": [_schedule(entry, readings)["rate"]]}
         return super().rates(default | entry, readings)
 
     @classmethod
@@ -604,7 +601,7 @@ class Top(Contextual):
                 "one of the two out"
             )
         several = [key for key in CHOSEN_FROM if isinstance(settings.get(key), list)]
-        if several and settings.get("steps") in steps.FREE:
+        if several and settings.get("steps") in steps.STEPS:
             raise SettingError(
                 f"{several[0]} is chosen as rates are, which these steps have none "
                 "of: name one number"
