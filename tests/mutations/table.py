@@ -147,7 +147,7 @@ MUTATIONS = [
     ("scant/kernels/steps.py", STEPS + "::test_the_compiled_loop_is_the_plain_class_on_the_ball[noisy-squared-adagrad]",
      "math.sqrt(2.0) * scale", "scale"),
     ("scant/kernels/steps.py", STEPS + "::test_the_compiled_loop_is_the_plain_class_on_the_ball[noisy-squared-dog]",
-     "max(sums[LARGEST], FIRST_DISTANCE, math", "max(FIRST_DISTANCE, math"),
+     "size = sums[LARGEST] / math.sqrt(sums[SQUARES])", "size = sums[LARGEST] / sums[SQUARES]"),
     ("scant/rankers/steps.py", STEPS + "::test_cocob_is_its_algorithm_until_what_limits_its_bets_are_the_sums",
      "self.lengths += lengths", "self.lengths = lengths"),
     ("scant/kernels/pieces.py", KERNELS + "::test_err_is_that_of_a_user_who_reads_until_satisfied",
