@@ -64,6 +64,17 @@ def test_what_cannot_be_right(path, value, reason):
     assert reason in message and len(message) < 600
 
 
+LIKE = yaml.safe_load(
+    """{streams.A: {generator: linear, settings: {queries: 9, documents: 4}},
+    learners.L: {kind: random}, experiments.E: {streams: [a], learners: [l]}}"""
+)
+
+
+@pytest.mark.parametrize(("path", "value"), LIKE.items(), ids=LIKE)
+def test_ids_that_are_one_file_on_some_systems(path, value):
+    assert "differ in upper and lower case alone" in refused(changed(path, value))
+
+
 TWO_KEYS = (("true", "True"), ("1", "1.0"), ("~", "null"), ("2020-01-01", "x"), ("yes", "on"))
 NO_TEXT = "is no text. Put it in quotes"
 

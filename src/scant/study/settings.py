@@ -72,6 +72,9 @@ def load(
     swept = any("stands_for" in experiment for experiment in study["experiments"].values())
     if swept and not checked:
         _check(study, datasets)
+    if not checked:
+        for section in (*families.places(), "learners", "experiments"):
+            _refuse_alike(section, study[section])
     names = study.get("missing", absent_data.STOP)
     if isinstance(names, list):
         study = absent_data.without(study, datasets, names)
@@ -94,6 +97,19 @@ def decided(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, d
         return config, {}
     files = absent_data.absent(*load(config, registry_path))
     return config | {"missing": list(files)}, files
+
+
+def _refuse_alike(section: str, ids) -> None:
+    """Raise a SettingError for ids that differ in letter case alone: on some systems they are one
+    file.
+    """
+    spelling = {}
+    for id in ids:
+        if (other := spelling.setdefault(id.casefold(), id)) != id:
+            raise SettingError(
+                f"{section}: {other!r} and {id!r} differ in upper and lower case alone. Rename one "
+                "of them"
+            )
 
 
 def settle(config: dict, study_files: Sequence, target) -> tuple[settled.Settled, dict[str, str]]:
