@@ -27,7 +27,7 @@ CODE = {
     "generalisation": 16_863,
     "kernels": 32_932,
     "page": 14_874,
-    "present": 8_723,
+    "present": 8_719,
     "rankers": 47_452,
     "scant_ads": 93_465,
     "starter": 521,

@@ -145,10 +145,8 @@ def _finals(name: str, frame, details_by_name: dict, measure=None, tuning=None) 
     tuning = _reading(name, details, tuning, "tuning_seed" in frame and frame["tuning_seed"].any())
     played = traces.Played(name, tuning, frame, details, None)
     values = called(declared[final].values)(played, **({"measure": measure} if several else {}))
-    table, feedback = (
-        _by_policy(values.dropna(subset="value")),
-        families.of(details).feedback(frame),
-    )
+    table = _by_policy(values.dropna(subset="value"))
+    feedback = families.of(details).feedback(frame)
     return Finals(table, declared[final], measure, tuning, details, feedback, measures)
 
 

@@ -256,8 +256,9 @@ def descent_risk(n, problem: Problem, rate):
 def optimistic_excess(n, problem: Problem):
     """(4.8): E L(w) - L* <= 2 sqrt(2 H W^2 L* / n) + 8 H W^2 / n, for gradient descent with (4.7).
 
-    Convex, smooth, non-negative losses: the rate is 1/n if L* = 0, else 1/sqrt(n). Infinite for
-    RankSVM. Below B from n = 8 H W^2 / B on if L* = 0.
+    For convex, smooth losses that are not negative. It falls as 1/n if L* = 0, else as 1/sqrt(n);
+    it is infinite for RankSVM, whose loss is not smooth. If L* = 0, it is below B from
+    n = 8 H W^2 / B on.
     """
     term = problem.weight_smoothness * problem.ball**2 / np.asarray(n, float)
     return 2 * np.sqrt(2 * term * problem.best_risk) + 8 * term

@@ -252,8 +252,9 @@ class _Examiner:
         """The experiment to compare with: this one, or, if the claim has settings for `other`, the
         first with these.
 
-        That experiment has all other settings of this one, and shares a place with it; a learner,
-        too, if each is compared with itself. None if there is no such experiment.
+        That experiment has all other settings of this one, and at least one place in common with
+        it; if each learner is compared with itself, also at least one learner. None if there is no
+        such experiment.
         """
         if "other" not in claim:
             return name

@@ -473,9 +473,9 @@ def _p_values(sides: Sequence[Side]) -> tuple[float, float]:
 
 def _tipping(distances: np.ndarray, ends: np.ndarray | None) -> float:
     """`Verdict.tipping`, from the distances of seeds and of the range from each end."""
-    means = distances.mean(axis=1)
     if ends is None:
         return math.nan
+    means = distances.mean(axis=1)
     if means.min() <= 0:  # not as claimed, by the end that is violated most
         means, ends = -means[[means.argmin()]], -ends[[means.argmin()]]
     far = ends.min(axis=1)

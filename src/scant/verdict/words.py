@@ -1,5 +1,6 @@
-"""The words for what claims come to, which depend on the kind of row; in the data a verdict has one
-name.
+"""The words for verdicts.
+
+In the data a verdict has one name for every kind of row; on the page its word depends on the kind.
 """
 
 import math

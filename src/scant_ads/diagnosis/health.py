@@ -281,9 +281,7 @@ def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, floa
 
 
 def alike_ids(ads: Iterable[str]) -> Iterator[Problem]:
-    """A warning of ids of ads that differ only by blanks, Unicode form, or a decimal point and
-    zeros.
-    """
+    """A warning of ids of ads that differ only by blanks, Unicode form, or a trailing ".0"."""
     same: dict[str, list[str]] = {}
     for ad in ads:
         plain = " ".join(unicodedata.normalize("NFKC", ad).split())
