@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from scant.errors import SettingError, check_name, nearest
+from scant.errors import SettingError, nearest
 
 TUNING = 1_000_000  # the first seed that chooses learning rates; those below are reported
 
@@ -175,32 +174,6 @@ def defaults_of(function: Callable) -> dict[str, Any]:
     """The default of each parameter of a function that has one."""
     parameters = inspect.signature(function).parameters.values()
     return {one.name: one.default for one in parameters if one.default is not one.empty}
-
-
-def check_limits(
-    settings: Mapping[str, Any], rules: Mapping[str, tuple[str, Mapping]], whose: str
-) -> None:
-    """Raise a SettingError for a setting beyond the limits of its rule: what studies are refused
-    for, in Python.
-
-    rules : as `scant.declare.families.Place.rules`
-    whose : what they are the settings of
-    """
-    for key, value in settings.items():
-        limits = rules[key][1]
-        if "enum" in limits:
-            check_name(f"{key} of {whose}", value, limits["enum"])
-            continue
-        least, above = limits.get("minimum", -math.inf), limits.get("exclusiveMinimum", -math.inf)
-        most, below = limits.get("maximum", math.inf), limits.get("exclusiveMaximum", math.inf)
-        if not (least <= value <= most and above < value < below):
-            low = f"above {above:,}" if above > least else f"{least:,} or more"
-            ranges = {
-                most: f"from {least:,} to {most:,}",
-                below: f"from {least:,} to below {below:,}",
-                math.inf: low,
-            }
-            raise SettingError(f"{whose}: {key} is {value}; it must be {ranges[min(most, below)]}")
 
 
 def called(dotted: str) -> Callable:

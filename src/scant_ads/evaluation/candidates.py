@@ -36,8 +36,9 @@ def by_name(
         pairs = arms.with_each(pairs, ads())
     named, seen = {}, []
     for name, policy in pairs:
+        meant = policy
         # columns have such names in a tally
-        meant, clashes = policy, isinstance(policy, Policy) and str(name).startswith(logs.POLICY)
+        clashes = isinstance(policy, Policy) and str(name).startswith(logs.POLICY)
         if isinstance(policy, str):
             check_meant(policy, test.policies)
             if policy in ALWAYS and name in (None, policy):

@@ -125,8 +125,9 @@ def evaluate(
     named = candidates.by_name(policies, test, lambda: _ads(read()))
     named, compared_with = candidates.with_baseline(named, baseline, train is None)
     if test.propensity_of:
-        given = {"covariate": covariate, "least_propensity": least_propensity}
-        lists.check_settings(test, named, train, **given)
+        lists.check_settings(
+            test, named, train, covariate=covariate, least_propensity=least_propensity
+        )
     unfitted = candidates.unfitted(named)
     if unfitted and train is None:
         raise SettingError(
@@ -153,7 +154,8 @@ def evaluate(
         basis.notes.insert(0, f"{test.name}: {less.note}")
         summary = summing.summary(less.log, named, progress=progress, rows=rows)
     level_of_look = 1 - (1 - level) / looks  # all looks together
-    tally, together = basis.tally_of(summary), len({*named} - {compared_with})
+    together = len({*named} - {compared_with})
+    tally = basis.tally_of(summary)
     judge = Judge(basis, tally, level_of_look, seed, together, compared_with)
     if unfitted and train.learnable is not train:
         judge.notes.append(

@@ -142,10 +142,10 @@ def check_settings(test, named: Mapping, train, **settings) -> None:
     """Raise a SettingError for what is not for logs of lists.
 
     named : the policies
-    settings : by the name of an option, its value, None or False where it is not given
+    settings : by the name of an option, its value, None where it is not given
     """
     settings = {"train": train, "split": test.half_of} | settings
-    if given := [name for name, value in settings.items() if value not in (None, False)]:
+    if given := [name for name, value in settings.items() if value is not None]:
         raise SettingError(
             f"--{given[0].replace('_', '-')} is not for logs of lists: policies of lists are "
             "columns policy:NAME of one log, and their bounds need no least propensity"

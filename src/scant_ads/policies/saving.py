@@ -234,12 +234,12 @@ def _forests(arrays: dict[str, np.ndarray], d: int) -> list[Trees]:
         node = np.flatnonzero(forest.left >= 0)
         ends = [len(getattr(forest, name)) for name in TREES if name != "roots"]
         children = forest.left[node], forest.right[node]
-        right = (
+        sound = (
             min(ends) == max(ends)
             and np.all((forest.roots >= 0) & (forest.roots < ends[0]))
             and np.all((forest.feature >= 0) & (forest.feature < max(d, 1)))
             and all(((child > node) & (child < ends[0])).all() for child in children)
         )
-        if not right:
+        if not sound:
             raise ValueError("a tree that does not end")
     return forests
