@@ -428,6 +428,26 @@ def clipped(w):
     return w.given(log, [], EUR, rates=lambda visits: w.rates(visits) * np.array([30, whole]))
 
 
+def cut(w):
+    """Revenue of two ads alike, of one of which no amount above 90 EUR is logged as it is."""
+    amounts = np.minimum(np.exp(w.random.normal(3.5, 1, ROWS)), 500).round(2)
+    log = w.log().assign(
+        reward=lambda log: log.reward * np.where(log.place == 0, amounts, np.minimum(amounts, 90))
+    )
+    whole = np.minimum(np.exp(w.random.normal(3.5, 1, FRESH)), 500).mean()
+    return w.given(log, [], EUR, rates=lambda visits: w.rates(visits) * whole)
+
+
+def latencies(w):
+    """Waits alike of two ads, one of which logs seconds."""
+    log = w.log()[NEEDED]
+    waits = np.exp(w.random.normal(6, 0.8, ROWS)).clip(max=30_000)
+    log["reward"] = waits / np.where(log["action"] == w.ads[1], 1000, 1)
+    mean = -np.exp(6 + 0.8**2 / 2)
+    reading = ["--less", "--reward-max", 30_000]
+    return w.given(log, [], reading, rates=lambda visits: np.full((len(visits), 2), mean))
+
+
 def drifting(w):
     """Rates of each ad in each city change over the log, some to a fifth, some fivefold."""
     changes = w.random.normal(0, 1, w.cities.shape)
@@ -538,11 +558,12 @@ CASES: dict[str, tuple] = {
             w.targeted,
         ),
     ),
-    "sign": (
-        "16.67%",
+    "of-place": (
+        "lists' propensities of places, said to be given what stands above",
         REFUSED,
-        "--propensities percent",
-        lambda w: w.given(w.log().assign(propensity="16.67%")),
+        "Say --propensity-of place",
+        lambda w: lists(w, "--list", "visit", "--propensity-of", "above"),
+        2,
     ),
     "logarithms": (
         "natural logarithms of propensities",
@@ -579,12 +600,12 @@ CASES: dict[str, tuple] = {
         ),
     ),
     "folders": ("train and test in folders; a saved policy", NUMBERS, "", folders),
-    "not-alike": (
-        "1/6 in every row, ads in 10 to 26 %",
-        *WRONG,
-        lambda w: w.given(
-            w.log(constant(0.10, 0.12, 0.15, 0.17, 0.20, 0.26)).assign(propensity=1 / 6)
-        ),
+    "latencies": (
+        "waits of one arm in ms, of the other in s, --less",
+        WITHHELD,
+        "times those of other ads",
+        latencies,
+        2,
     ),
     "shares": (
         "shares of all rows as propensities, targeted",
@@ -595,15 +616,7 @@ CASES: dict[str, tuple] = {
             )
         ),
     ),
-    "changed": (
-        "targeted from the middle on, propensities 1/6",
-        *WRONG,
-        lambda w: w.given(
-            w.log(lambda v: np.where(v[["t"]] < 0.5, w.alike(v), w.targeted(v))).assign(
-                propensity=1 / 6
-            )
-        ),
-    ),
+    "cut": ("revenue of one arm cut off at 90 EUR", WITHHELD, "they look cut off", cut, 2),
     "explores-little": (
         "2 % exploration, its least propensity",
         NUMBERS,
