@@ -2,11 +2,13 @@
 the same texts.
 """
 
+import json
 import math
 from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
+from scant.files import write_text
 from scant.page.numbers import ABSENT
 from scant.present import ranking
 from scant.study.plan import Runs
@@ -28,6 +30,12 @@ def boards(experiments: Iterable[Runs]) -> dict[str, list[dict]]:
                 of_experiment = by_experiment.setdefault(runs.experiment, [])
                 of_experiment.append(_of_page(finals, runs.experiment))
     return by_experiment
+
+
+def save(experiments: Iterable[Runs], target) -> None:
+    """Write the tables of experiments, see `boards`."""
+    text = json.dumps(boards(experiments), default=lambda number: number.item())
+    write_text(target, text + "\n")
 
 
 def _several(table: pd.DataFrame, *columns: str) -> bool:
