@@ -1,6 +1,6 @@
 """Time the default study from a clean clone: set-up, wall time, processor time, memory and disk.
 
-    python benchmarks/study.py [--commits HEAD] [--runs 1] [--study FILE] [--folder DIR]
+    python benchmarks/study.py [--commits HEAD] [--runs 1] [--folder DIR]
 
 Each commit is cloned and set up once, in a new folder that is removed afterwards, or in `--folder`,
 which is kept. Then the study is run as often as asked, by `make study` on all cores, the commits
@@ -11,7 +11,6 @@ taking turns, each time without results. Processor time is that of all processes
 import argparse
 import contextlib
 import ctypes
-import json
 import os
 import resource
 import shutil
@@ -21,7 +20,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from scant.page.about import timings
+
 ROOT = Path(__file__).parents[1]
+RESULTS = "results/default"
 PR_SET_CHILD_SUBREAPER = 36  # of prctl: who waits for processes whose parents have ended
 
 
@@ -47,17 +49,10 @@ def megabytes(folder: Path) -> float:
     return sum(path.lstat().st_blocks for path in folder.rglob("*")) * 512 / 1e6
 
 
-def largest(folder: Path) -> float:
-    """The memory (MB) of the largest job of a study, by its benchmarks."""
-    files = (folder / "results").rglob("benchmarks/**/*.jsonl")
-    return max(json.loads(file.read_text()).get("max_rss") or 0.0 for file in files)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--commits", nargs="+", default=["HEAD"])
     parser.add_argument("--runs", type=int, default=1, help="of the study, for each commit")
-    parser.add_argument("--study", default="config/config.yaml")
     parser.add_argument("--folder", type=Path, help="where to clone to, kept afterwards")
     arguments = parser.parse_args()
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -75,11 +70,14 @@ def main() -> None:
         times = {commit: [] for commit in clones}
         for _ in range(arguments.runs):
             for commit, clone in clones.items():
-                for made in ("results/default", ".snakemake"):
+                for made in (RESULTS, ".snakemake"):
                     shutil.rmtree(clone / made, ignore_errors=True)
-                times[commit].append(timed(["make", "study", f"STUDY={arguments.study}"], clone))
+                times[commit].append(timed(["make", "study"], clone))
                 wall, processor = times[commit][-1]
-                disk, job = megabytes(clone / "results"), largest(clone)
+                disk, job = (
+                    megabytes(clone / "results"),
+                    max(row["memory"] for row in timings(clone / RESULTS)),
+                )
                 print(
                     f"{commit}: study {wall:.0f} s, processor {processor:.0f} s, {disk:.0f} MB, "
                     f"largest job {job:.0f} MB",
