@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import scant
 from scant import serving
 from scant.page import about
 
@@ -25,6 +26,7 @@ serving.load = lambda: True
 cli.main = lambda arguments: exec(arguments[1]) or 0
 sys.exit(serving.main())
 """
+SOURCE = {"PYTHONPATH": str(Path(scant.__file__).parents[1])}
 # what a job of the real command says of such arguments, where nobody serves it
 UNSERVED = "the following arguments are required: --study"
 
@@ -44,7 +46,8 @@ class Served:
     def __init__(self, folder: Path):
         self.folder, self.address = folder, folder / "private" / "jobs"
         self.address.parent.mkdir(mode=0o700)
-        self.environment = os.environ | {serving.ADDRESS: str(self.address), "SCANT_JOB": "1"}
+        self.environment = os.environ | SOURCE | {serving.ADDRESS: str(self.address)}
+        self.environment["SCANT_JOB"] = "1"
         self.server = subprocess.Popen(
             [sys.executable, "-c", SERVER, self.address],
             stdin=subprocess.PIPE,
@@ -258,11 +261,10 @@ print(address, oct(address.parent.stat().st_mode) if address.exists() else "")
 
 def started(place: Path) -> tuple[str, str, str]:
     """The real server's socket, the mode of its folder, and what it said; its starter has ended."""
-    variables = {key: value for key, value in os.environ.items() if key != serving.ADDRESS}
+    variables = os.environ | SOURCE | {"TMPDIR": str(place)}
+    variables.pop(serving.ADDRESS, None)
     command = [sys.executable, "-c", STARTED]
-    done = subprocess.run(
-        command, env=variables | {"TMPDIR": str(place)}, capture_output=True, text=True, timeout=300
-    )
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300)
     address, _, mode = done.stdout.strip().partition(" ")
     waited(lambda: not Path(address).parent.exists())
     return address, mode, done.stderr
