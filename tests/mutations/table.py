@@ -817,7 +817,7 @@ MUTATIONS = [
     ("scant/ads/quantities.py", "unit/test_ads_family.py::test_a_bound_holds_in_as_many_logs_as_were_counted",
      'logs["seed"] < logs["covered"]', 'logs["seed"] <= logs["covered"]'),
     ("scant/data/conversion.py", "unit/test_tables.py::test_an_error_names_the_studys_own_file_not_its_copy",
-     'if not dataset.own or error.file', 'if dataset.own or error.file'),
+     "file if dataset.own else", "file if not dataset.own else"),
     ("scant/clicklogs/drawings.py",
      "unit/test_clicklogs_family.py::test_tables_figures_and_quantities",
      'drop_duplicates("learner", keep="last")', 'drop_duplicates("learner")'),
