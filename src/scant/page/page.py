@@ -297,7 +297,7 @@ def _placed(cells: list[dict], write) -> list[dict]:
         }
         texts = {
             "claimed": words.claimed(cell["from"], cell["to"], write),
-            "interval": interval(cell, write),
+            "interval": interval(cell["low"], cell["high"], write),
             "place": {"from": 0.0, "to": 100.0} | places if "estimate" in places else None,
         }
         for name, of in {"measured": "estimate", "last": "worst"}.items():
@@ -496,9 +496,7 @@ def _cells(head: list[str], rows: list[list[str]], ends: dict[int, tuple[int, in
     def cell(row: list[str], column: int) -> tuple[str, str]:
         text = shown(row[column]) if numeric[column] else row[column]
         low, high = (row[end] for end in ends.get(column, (column, column)))
-        if column in ends and low and high:
-            text += f" [{shown(low)}, {shown(high)}]"
-        return text, row[column]
+        return f"{text} {interval(low, high)}".rstrip(), row[column]
 
     return {
         "columns": list(zip(head, numeric, strict=True)),
@@ -523,5 +521,5 @@ def render(parts: dict) -> str:
     style, script = map(asset, ("page.css", "page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     own = {"style": Markup(style), "script": Markup(script), "digest": digest, "words": words}
-    used = {"shown": shown, "known": _known}
+    used = {"interval": interval, "shown": shown, "known": _known}
     return templates.render("page.html", **parts, **own, **used) + "\n"

@@ -2,11 +2,13 @@
 
 import textwrap
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from scant.errors import DataError, SettingError, check_name, printable
 from scant.files import visible
 from scant.page import page, templates
+from scant.page.numbers import ABSENT, interval, shown
 from scant.page.terminal import aligned, width
 from scant.present.tables import read as read_table
 from scant.verdict import readings, words
@@ -134,20 +136,17 @@ def _claim(row: Claim) -> str:
 
 def _estimate(row: Mapping) -> str:
     """The estimate of a claim or cell and its interval: "0.5 [0.4, 0.6]"."""
-    text = page.shown(row["estimate"])
-    if row["low"] is not None:
-        text += f" [{page.shown(row['low'])}, {page.shown(row['high'])}]"
-    return text
+    return f"{shown(row['estimate'])} {interval(row['low'], row['high'])}".rstrip()
 
 
 def _whole(row: Claim, cells: list[Cell]) -> str:
     """All that is known of a claim, and its cells under each reading, the one of its verdict
     first.
     """
-    claimed = {words.claimed(cell["from"], cell["to"], page.shown) for cell in cells}
+    claimed = {words.claimed(cell["from"], cell["to"], shown) for cell in cells}
     control = {key: row[f"control_{key}"] for key in ("estimate", "low", "high")}
     claimed = claimed.pop() if len(claimed) == 1 else ""
-    used = {"words": words, "shown": page.shown, "estimate": _estimate}
+    used = {"words": words, "shown": shown, "estimate": _estimate}
     facts = templates.render("claim.txt", row=row, claimed=claimed, control=control, **used)
     said = words.said(row["row"], row["verdict"])
     text = f"{page.VERDICTS[row['verdict']]} {row['id']}: {said}\n"
@@ -175,7 +174,7 @@ def _aligned(cells: list[Cell], indent: int) -> str:
         compared.append("against")
     lines = [[*compared, "estimate", "claimed", "n", "verdict"]]
     for cell in cells:
-        claimed = words.claimed(cell["from"], cell["to"], page.shown)
+        claimed = words.claimed(cell["from"], cell["to"], shown)
         said = words.said(cell["row"], cell["verdict"])
         names = [cell[name] for name in compared]
         lines.append([*names, _estimate(cell), claimed, str(cell["n"]), said])
@@ -197,12 +196,9 @@ def _table(path: Path) -> str:
     frame = read_table(path).map(
         lambda value: printable(value) if isinstance(value, str) else value
     )
-    return (
-        frame.rename(columns=printable).to_string(
-            index=False, na_rep=page.ABSENT, float_format=page.shown
-        )
-        + "\n"
-    )
+    frame = frame.rename(columns=printable)
+    numbers = {name: partial(shown, column=name) for name in frame.select_dtypes("float")}
+    return frame.to_string(index=False, na_rep=ABSENT, formatters=numbers) + "\n"
 
 
 def _names(folder: Path, tables: dict) -> str:
