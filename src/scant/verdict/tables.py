@@ -20,10 +20,11 @@ from scant.measures import recordable, title_of
 from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table
 from scant.study.grouping import parts
+from scant.study.selectors import OWN
 from scant.verdict import selection, words
 from scant.verdict import statistics as verdicts
 from scant.verdict.anytime import LEAST_SEEDS
-from scant.verdict.claims import OWN, TABLE, pair
+from scant.verdict.claims import TABLE, pair
 from scant.verdict.examined import Cell, Examined, Reading
 from scant.verdict.judging import allowed, claimed_interval, compared_with, deciding
 from scant.verdict.readings import BESIDE, CELL_COLUMNS, COLUMNS, OVERALL, Claim, titled
