@@ -74,9 +74,7 @@ def _chosen(
     rows: list[Claim], verdict: str | None, family: str | None, kind: str | None
 ) -> list[Claim]:
     """The claims with a verdict, of a family and of a kind; None for all of them."""
-    said = {(row["id"]): words.said(row["row"], row["verdict"]) for row in rows}
-    families = dict.fromkeys(row["family"] for row in rows)
-    verdicts = dict.fromkeys([*words.VERDICTS, *words.PLURAL])
+    families, verdicts = {row["family"] for row in rows}, {*words.VERDICTS, *words.PLURAL}
     for key, wanted, names in (
         ("verdict", verdict, verdicts), ("family", family, families), ("row", kind, words.ROWS)
     ):  # fmt: skip
@@ -85,8 +83,8 @@ def _chosen(
     chosen = [
         row
         for row in rows
-        if verdict in (None, row["verdict"], said[row["id"]]) and family in (None, row["family"])
-        and kind in (None, row["row"])
+        if verdict in (None, row["verdict"], words.said(row["row"], row["verdict"]))
+        and family in (None, row["family"]) and kind in (None, row["row"])
     ]  # fmt: skip
     if not chosen:
         raise SettingError("no claim has all of that verdict, family and row")

@@ -28,6 +28,27 @@ LACKED_BY_NONE = {"type": "string", "default": ""}
 OWN = "ranker_"  # before the name of a measure, of the learner's own ranking
 
 
+def quantities() -> dict[str, dict[str, Quantity]]:
+    """What claims can be about: for each quantity, its declaration by each family that has it, by
+    the family's kind.
+    """
+    by_name = {}
+    for kind, family in families.families().items():
+        for name, quantity in family.quantities.items():
+            by_name.setdefault(name, {})[kind] = quantity
+    return by_name
+
+
+def declared(quantity: str) -> dict[str, Quantity]:
+    """The declarations of a quantity, by kind of family; of a user's own, the same for each.
+
+    Empty if there is none.
+    """
+    if ":" in quantity:
+        return dict.fromkeys(families.FAMILIES, families.own_quantity(quantity))
+    return quantities().get(quantity, {})
+
+
 def check_selectors(claim: Mapping, datasets: Mapping, study: Mapping | None = None) -> None:
     """Raise a SettingError for a key or value of a claim's selectors that no study can have, and
     for a number that its quantity cannot be compared with.
@@ -44,18 +65,16 @@ def check_selectors(claim: Mapping, datasets: Mapping, study: Mapping | None = N
 
 
 def _check_selectors(claim: Mapping, datasets: Mapping, study: Mapping | None) -> None:
-    name, kinds = claim["quantity"], families.families()
+    name, kind = claim["quantity"], claim.get("where", {}).get("kind")
     if name == "table":
         return  # its columns are known once the table is computed
-    having = [kind for kind, one in kinds.items() if ":" in name or name in one.quantities]
-    kind = claim.get("where", {}).get("kind")
-    _check({"kind": kind}, {"kind": {"enum": having}}, "where")
-    named = _named(kind) or having
-    playing = [kinds[kind] for kind in named]
-    if ":" in name:
-        measured = [families.own_quantity(name)]
-    else:
-        measured = [one.quantities[name] for one in playing]
+    if ":" in name and not isinstance(kind, str):
+        raise SettingError("where: name the kind of experiment, as in {kind: perceptron}")
+    having = declared(name)
+    _check({"kind": kind}, {"kind": {"enum": [*having]}}, "where")
+    named = _named(kind) or [*having]
+    playing = [families.families()[kind] for kind in named]
+    measured = [having[kind] for kind in named]
     for least, most in filter(None, {span(quantity, claim) for quantity in measured}):
         of_value = {"minimum": least, "maximum": most}
         of_margin = {"minimum": least - most, "maximum": most - least}

@@ -18,7 +18,7 @@ from scant.study.schema import (
     own_settings,
     schema,
 )
-from scant.study.selectors import check_selectors
+from scant.study.selectors import check_selectors, quantities
 
 DEFAULT = "config/config.yaml"  # the study that Snakemake plays by default
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
@@ -268,9 +268,8 @@ def claims(
     """
     rules, stated = read_yaml(of_project(schema_path)), {}
     datasets = registry.load() if datasets is None else datasets
-    allowed, declared = rules["$defs"]["claim"]["properties"], families.families().values()
-    quantities = dict.fromkeys(name for family in declared for name in family.quantities)
-    allowed["quantity"]["else"]["enum"] = [*quantities, "table"]
+    allowed = rules["$defs"]["claim"]["properties"]
+    allowed["quantity"]["else"]["enum"] = [*quantities(), "table"]
     own = families.shown_of(study) if study else ()
     figures = [*(one for _, one in families.shown()), *(one for _, one in own)]
     allowed["figure"]["enum"] = [one.name for one in figures if one.draw]
@@ -283,30 +282,15 @@ def claims(
             for number, part in enumerate(of_claim, 1):
                 parts[name if len(of_claim) == 1 else f"{name}.cells.{number}"] = part
         check(parts, rules, str(path), of_each=True)
-        _check_parts(parts, datasets, study, str(path))
+        for name, claim in parts.items():
+            with errors_of(f"{path}: {name}"):
+                check_selectors(claim, datasets, study)
         if twice := stated.keys() & content.keys():
             raise SettingError(
                 f"{path}: {min(twice)}: another file of claims has this id: choose another"
             )
         stated |= with_defaults(content, rules)
     return stated
-
-
-def _check_parts(
-    parts: Mapping[str, dict], datasets: Mapping, study: Mapping | None, path: str
-) -> None:
-    """Raise a SettingError for a part of a claim that is about nothing that a study can have.
-
-    parts : by what errors call them, see `claims`
-    """
-    for name, claim in parts.items():
-        with errors_of(f"{path}: {name}"):
-            if ":" in claim["quantity"]:
-                families.own_quantity(claim["quantity"])
-                if not isinstance(claim["where"].get("kind"), str):
-                    what = "where: name the kind of experiment, as in {kind: perceptron}"
-                    raise SettingError(what)
-            check_selectors(claim, datasets, study)
 
 
 def _check(study: dict, datasets: dict) -> None:
