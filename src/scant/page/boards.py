@@ -11,6 +11,7 @@ import pandas as pd
 from scant.files import write_text
 from scant.page.numbers import ABSENT
 from scant.present import ranking
+from scant.present.intervals import rounded
 from scant.study.plan import Runs
 
 FIGURES = 4  # at most, of the largest number of a column
@@ -140,9 +141,11 @@ def _number(value: float, decimals: int, sign: str = "") -> str:
 
 
 def _interval(low: float, high: float, decimals: int, sign: str = "") -> str:
-    """The ends in brackets; "" without an interval."""
-    ends = (_number(end, decimals, sign) for end in (low, high))
-    return "" if math.isnan(low) else f"[{', '.join(ends)}]"
+    """The ends in brackets, rounded outwards; "" without an interval."""
+    if math.isnan(low):
+        return ""
+    spec = f"{sign},.{decimals}f"
+    return f"[{rounded(low, spec, 'low')}, {rounded(high, spec, 'high')}]"
 
 
 def grid(board: dict, cell, rank: bool = False, name=str) -> list[list[str]]:
