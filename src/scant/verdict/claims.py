@@ -413,8 +413,15 @@ class _Examiner:
             streams or fitting.streams,
             partial(place.level, datasets=None),
         )
+
+        def level(learner: dict, key: str):
+            """The learner's own, or else the experiment's, where the learner heeds it."""
+            heeds = key in levels and not unheeded(experiment, key, {learner["kind"]})
+            own = learner_level(learner, key)
+            return levels[key] if own is None and heeds else own
+
         of_learners = readings_of(chain.from_iterable(families.kinds().values()))
-        levels |= self._levels(of_learners, "learners", learners, learner_level)
+        levels |= self._levels(of_learners, "learners", learners, level)
         judged = judging.judged(claim, cells)
         return Reading(name, tuning, levels, cells, *judged, own, self._lacks(claim, learners))
 
