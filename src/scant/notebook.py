@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from scant.data import conversion, fetch, packing, registry, simulated, tables
@@ -151,7 +152,8 @@ def play(
         plan = Plan(*settings.load(_stored(given, Path(folder))))
         try:
             played = _play(plan, Path(folder))
-            files = list(tqdm(played, "scant.play", len(plan.runs), unit=" runs", delay=1))
+            with _one_thread():
+                files = list(tqdm(played, "scant.play", len(plan.runs), unit=" runs", delay=1))
         except DataError as error:  # of arrays, whose file will be gone
             file = error.file.removeprefix(f"{folder}/")
             raise DataError(file, error.reason, error.line, error.advice) from error
@@ -297,6 +299,13 @@ def _stored(given: dict, folder: Path) -> dict:
             write_parquet(file, file := folder / f"{name}.parquet", {})
         datasets[name] = entry | {"parts": {"all": {"file": str(file)}}}
     return given | {"datasets": datasets}
+
+
+def _one_thread():
+    """Has linear algebra use one thread, as in a job of a study: loops gain nothing by more."""
+    import scipy.linalg  # noqa: F401  its BLAS, which compiled loops call, has to be there
+
+    return threadpool_limits(1)
 
 
 def _play(plan: Plan, folder: Path) -> Iterator[str]:

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
+from threadpoolctl import threadpool_info
 
 import scant
 from scant import notebook
@@ -44,6 +45,16 @@ class Watcher(First):
     def learn(self, features, grades, ranking):
         print("seen")
         self.seen.append((min(grades), Path.cwd(), sys.stdout))
+        return False
+
+
+class Counter(First):
+    """Keeps how many threads linear algebra has."""
+
+    threads: ClassVar[set] = set()
+
+    def learn(self, features, grades, ranking):
+        self.threads.update(library["num_threads"] for library in threadpool_info())
         return False
 
 
@@ -171,6 +182,12 @@ def test_a_class_of_ones_own_sees_every_grade_and_the_process_stays_as_it_is(tmp
         "arrays": "query-minmax",
         "linear": "as-is",
     }
+
+
+def test_linear_algebra_has_one_thread_while_learners_play():
+    before = threadpool_info()
+    scant.play(Counter, "linear", "random", seeds=2, rounds=30)
+    assert Counter.threads == {1} and threadpool_info()[: len(before)] == before
 
 
 def test_names_of_streams_are_ids_and_each_its_own():
