@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from scant.errors import printable
 from scant_ads.diagnosis.health import DRIFTS
-from scant_ads.evaluation.verdicts import DOUBTS
+from scant_ads.severity import DOUBTS, WITHHELD
 from scant_ads.unit import CLICKS, Unit
 
 HOPELESS = 1000  # times the rows; if more are needed, no number is given
@@ -117,7 +117,7 @@ def because(row: Mapping) -> str:
 
 def _because(row: Mapping) -> str:
     if row["verdict"] == "none":
-        for kind, reason in DOUBTS.items():
+        for kind, reason in (WITHHELD | DOUBTS).items():
             if kind in (row["refused"], *row["warnings"].split()):
                 return f": {reason}"
         if not row["refused"] and "mean-weight" in row["warnings"] and row["mean_weight"] < 1:

@@ -90,7 +90,7 @@ BROKEN = {
         False,
     ),
     "scale": (scaled, "on average", True, False),
-    "cut-off": (cut_off, "of the rewards of ad 'b' are the largest", True, True),
+    "clipped": (cut_off, "of the rewards of ad 'b' are the largest", True, False),
 }
 
 

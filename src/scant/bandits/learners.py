@@ -611,9 +611,21 @@ def of_model(model) -> type[Scorer]:
                 ) from error
 
         def score(self, features: np.ndarray) -> np.ndarray:
-            if classifies:
-                return self.model.predict_proba(features)[:, list(self.model.classes_).index(True)]
-            return self.model.predict(features)
+            try:
+                if not classifies:
+                    return self.model.predict(features)
+                shares, classes = self.model.predict_proba(features), list(self.model.classes_)
+            except Exception as error:  # likewise
+                reason = printable(error).rstrip(".")
+                raise SettingError(
+                    f"{model!r} cannot score {len(features)} rows: {reason}"
+                ) from error
+            if np.shape(shares) != (len(features), 2) or True not in classes:
+                raise SettingError(
+                    f"{model!r}: probabilities of shape {np.shape(shares)} for {len(features)} "
+                    f"rows and the classes {classes}; a column is needed for each of two classes"
+                )
+            return np.asarray(shares)[:, classes.index(True)]
 
     return Fitted
 
@@ -630,22 +642,23 @@ def _is_regressor(model) -> bool:
 def check_options(kind: str | type[AdLearner], options: Mapping) -> None:
     """Raise a SettingError for settings that a kind of learner cannot have.
 
-    options : settings by name. A built-in learner ignores settings of other kinds; a user's class
-        has to accept every one
+    options : settings by name. A built-in learner ignores settings of other kinds, which are in
+        their limits; a user's class has to accept every one
     """
     from scant.schema import check
 
     learner = learner_of(kind)
     if isinstance(kind, type):
         return
+    known = settings_of(learner)
     if ":" not in kind:
-        names = {name for other in KINDS.values() for name in settings_of(other)}
+        known = {name: of for other in KINDS.values() for name, of in settings_of(other).items()}
         for name in options:
-            if name not in names:
-                raise unknown("setting of scorers", name, names)
+            if name not in known:
+                raise unknown("setting of scorers", name, known)
     check(
         dict(options),
-        {"properties": {name: setting.schema for name, setting in settings_of(learner).items()}},
+        {"properties": {name: setting.schema for name, setting in known.items()}},
         kind,
     )
     if ":" in kind:

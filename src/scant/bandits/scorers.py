@@ -369,9 +369,11 @@ def validate(models: Mapping[float, Model], log: Log, by: str = "f1") -> dict[fl
     }
 
 
-def select(values: Mapping[float, float]) -> float:
-    """The lambda of the largest value; of equal values the largest lambda.
+def select(values: Mapping[float, float], losses: Mapping[float, float] | None = None) -> float:
+    """The lambda of the largest value; of equal values that of the least loss, or the largest one.
 
     values : by lambda, as `validate` gives them
+    losses : by lambda; None for none
     """
-    return max(values, key=lambda candidate: (values[candidate], candidate))
+    losses = losses or dict.fromkeys(values, 0.0)
+    return max(values, key=lambda candidate: (values[candidate], -losses[candidate], candidate))

@@ -18,11 +18,9 @@ from scant.data import logs
 from scant_ads.diagnosis.order import BLOCKS
 from scant_ads.diagnosis.showings import Group, Groups
 from scant_ads.reading.visits import Problem, Visits
+from scant_ads.severity import CLIPPED, DEAD, FULL, HINDSIGHT, LATE, SCALE, SEGMENT
 from scant_ads.unit import Unit
 
-# kinds of problems that leave no answer
-DEAD, LATE, SCALE, HINDSIGHT = "dead", "late-ad", "scale", "hindsight"
-FULL, SEGMENT = "all-rewarded", "dead-segment"  # another one; a kind that leaves answers
 ALARM = 1e-3  # the probability of a false alarm, if rates are alike
 LOSS = 1e-4  # likewise of a loss of rewards, since an ad's rate in a group may drift by itself
 ADS = 100  # at most, for which rewards are kept by part of the log
@@ -33,8 +31,33 @@ FACTORS = (100.0, 1000.0)  # between units, such as cents and euros; means may b
 NEAR = 2.0
 # the share of an ad's rewards at its maximum, and the other ads' as a part of it
 AT_MOST, OF_OTHERS = (0.1, 0.9), 0.2
+# rewards at a maximum that are cut off there, at least, and by what factor other ads' beyond it
+# may be more or fewer
+PILE, AROUND, ROUNDED = 10, 3.0, 1e-3
 # the least share of rewards that a policy made from them has, and the most that its ads explain
 ALL, MOST = 0.99, 0.75
+
+
+@dataclass
+class Sizes:
+    """How large the rewards of an ad are that are not 0, gains or losses, as shares of the width.
+
+    rows, total : how many, and the sum of their sizes
+    ends : by sign, the largest size, and how many rows have it
+    """
+
+    rows: int = 0
+    total: float = 0.0
+    ends: dict[int, tuple[float, int]] = field(default_factory=lambda: {1: (0.0, 0), -1: (0.0, 0)})
+
+    def add(self, size: np.ndarray) -> None:
+        """Add rows, float64 (rows): each reward less 0."""
+        self.rows += int(np.count_nonzero(size))
+        self.total += float(np.abs(size).sum())
+        for sign, (before, several) in self.ends.items():
+            largest = max(float((sign * size).max(initial=0.0)), before)
+            count = np.count_nonzero(sign * size == largest) if largest else 0
+            self.ends[sign] = largest, int(count) + several * (before == largest)
 
 
 @dataclass
@@ -44,19 +67,26 @@ class Rewards:
     counts : by ad, int64 (groups of `Groups.marks`), the rows with a reward
     course : by ad, int64 (2 x `BLOCKS` x groups), of each part of the log the rows, and those with
         a reward; None with more than `ADS` ads
-    top : by ad, its largest reward, and how many rows have it
+    nothing : the share that a reward of 0 is, see `Unit`
+    sizes : by ad
     policy_rows : by the NAME of a column `policy:NAME` and ad, the rows, with a reward or without,
         whose ad it may show
     """
 
     counts: dict[str, np.ndarray] = field(default_factory=dict)
     course: dict[str, np.ndarray] | None = field(default_factory=dict)
-    top: dict[str, tuple[float, int]] = field(default_factory=dict)
+    nothing: float = 0.0
+    sizes: dict[str, Sizes] = field(default_factory=dict)
     policy_rows: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def add(self, visits: Visits, marks: np.ndarray, block: np.ndarray) -> None:
         """Add the next rows; for `marks` and `block` see `Groups.marks`."""
         some = np.flatnonzero(visits.reward)
+        size = visits.reward - self.nothing
+        order = np.argsort(visits.action, kind="stable")
+        parts = np.split(size[order], np.cumsum(np.bincount(visits.action))[:-1])
+        for ad, of_ad in zip(visits.actions, parts, strict=False):
+            self.sizes.setdefault(ad, Sizes()).add(of_ad)
         for number, name in enumerate(visits.policies):
             may_show = visits.action[visits.probabilities[:, number] > 0]
             counts = np.bincount(may_show, minlength=len(visits.actions))
@@ -73,11 +103,6 @@ class Rewards:
             of_ad, ad = part.action == number, part.actions[number]
             counts = np.count_nonzero(marks[of_ad], axis=0).astype(np.int64)
             self.counts[ad] = self.counts.get(ad, 0) + counts
-            largest = float(part.reward[of_ad].max())
-            count = int(np.count_nonzero(part.reward[of_ad] == largest))
-            before, several = self.top.get(ad, (largest, 0))
-            if before <= largest:
-                self.top[ad] = largest, count + (several if before == largest else 0)
 
 
 def _course(
@@ -119,9 +144,8 @@ def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
         yield from _lost(summary, design)
     if not summary.showings.in_no_order and not any(tally.late()):
         yield from _late(tally, design)
-    if unit.relative:
-        yield from _scales(summary.rewards, tally)
-    yield from _cut_off(summary.rewards, tally, unit)
+    yield from _scales(summary.rewards)
+    yield from _cut_off(summary.rewards, tally)
     yield from _from_clicks(summary.rewards, tally)
 
 
@@ -358,19 +382,16 @@ def _late(tally, design: float) -> Iterator[Problem]:
             yield Problem(LATE, f"ad {ad!r}: {problem.reason}", problem.mend, column=ad)
 
 
-def _scales(rewards: Rewards, tally) -> Iterator[Problem]:
-    """The ad whose mean reward is about 100 or 1,000 times that of the others, or a hundredth or
-    thousandth of it.
+def _scales(rewards: Rewards) -> Iterator[Problem]:
+    """The ad whose rewards are in the mean about 100 or 1,000 times as large as those of the
+    others, or a hundredth or thousandth of them.
     """
-    means = {
-        ad: tally.clicks(ad) / counts[0]
-        for ad, counts in rewards.counts.items()
-        if counts[0] >= FEWEST
-    }
+    sizes = rewards.sizes
+    means = {ad: size.total / size.rows for ad, size in sizes.items() if size.rows >= FEWEST}
     for ad, mean in means.items():
         others = [other for name, other in means.items() if name != ad]
         times = mean / float(np.median(others)) if others else 1.0
-        if any(factor / NEAR < times < factor * NEAR for factor in FACTORS):
+        if any(factor / NEAR < max(times, 1 / times) < factor * NEAR for factor in FACTORS):
             reason = (
                 f"rewards of ad {ad!r} are on average {times:,.3g} times those of other ads: "
                 "in another unit?"
@@ -381,41 +402,37 @@ def _scales(rewards: Rewards, tally) -> Iterator[Problem]:
             return
 
 
-def _cut_off(rewards: Rewards, tally, unit: Unit) -> Iterator[Problem]:
-    """Ads with many rewards at their maximum, and fewer than those, where other ads have few at
-    theirs.
+def _cut_off(rewards: Rewards, tally) -> Iterator[Problem]:
+    """Ads with many gains, or losses, of the largest size, where other ads have few of theirs.
 
-    An ad whose rewards are all alike says nothing of others. Without another one, no other reward
-    may be as frequent. Where rewards are minus the costs, the largest one is that of visits without
-    costs, and no cut.
+    No other reward is as frequent, and about as many rewards of other ads are larger: then there is
+    no answer. Where rewards of each other ad are all alike, a warning has to do.
     """
-    cut = {ad for ad, (largest, _) in rewards.top.items() if not np.isclose(largest, unit.nothing)}
-    share = {
-        ad: rewards.top[ad][1] / counts[0]
-        for ad, counts in rewards.counts.items()
-        if counts[0] >= FEWEST and ad in cut
-    }
-    for ad, at_most in share.items():
-        others = [other for name, other in share.items() if name != ad and other <= AT_MOST[1]]
-        if len(share) > 1 and not others:
-            _, reward, count = tally.cells[""].arrays()
-            apart = (reward > 0) & ~np.isin(
-                reward, [largest for largest, _ in rewards.top.values()]
-            )
-            values, place = np.unique(reward[apart], return_inverse=True)
-            others = (
-                [np.bincount(place, count[apart]).max() / rewards.counts[ad][0]]
-                if len(values)
-                else []
-            )
-        if others and AT_MOST[0] <= at_most <= AT_MOST[1] and max(others) <= OF_OTHERS * at_most:
-            reason = (
-                f"{100 * at_most:.2g} % of the rewards of ad {ad!r} are the largest one: they "
-                "look cut off"
-            )
-            yield Problem(
-                "cut-off", reason, "If they are, its mean is too low: log them whole", column=ad
-            )
+    _, reward, count = tally.cells[""].arrays()
+    sizes = {ad: size for ad, size in rewards.sizes.items() if size.rows >= FEWEST}
+    for sign in (1, -1):
+        ends = {ad: size.ends[sign] for ad, size in sizes.items()}
+        share = {ad: several / sizes[ad].rows for ad, (_, several) in ends.items() if several}
+        size = sign * (reward - rewards.nothing)
+        apart = (size > 0) & ~np.isin(size, [largest for largest, _ in ends.values()])
+        place = np.unique(size[apart], return_inverse=True)[1]
+        common = np.bincount(place, count[apart]).max() if len(place) else np.inf
+        for ad, at_most in share.items():
+            (largest, several), rows = ends[ad], sizes[ad].rows
+            others = [other for name, other in share.items() if name != ad and other <= AT_MOST[1]]
+            rest = sum(other.rows for other in sizes.values()) - rows
+            larger = count[size > largest * (1 + ROUNDED)].sum() / max(rest, 1)
+            is_pile = several >= PILE and at_most <= AT_MOST[1]
+            is_alone = max([common / rows, *others]) <= OF_OTHERS * at_most
+            is_cut = at_most / AROUND <= larger <= AROUND * at_most
+            may_be = rest and not others and at_most >= AT_MOST[0]
+            if is_pile and is_alone and (is_cut or may_be):
+                reason = (
+                    f"{100 * at_most:.2g} % of the rewards of ad {ad!r} are the largest one: they "
+                    "look cut off"
+                )
+                mend = "If they are, its mean is wrong: log them whole, or cut off those of all ads"
+                yield Problem(CLIPPED if is_cut else "cut-off", reason, mend, column=ad)
 
 
 def _from_clicks(rewards: Rewards, tally) -> Iterator[Problem]:

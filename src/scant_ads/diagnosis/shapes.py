@@ -10,8 +10,8 @@ import numpy as np
 from scant.data import logs
 from scant.randomness import generator
 from scant_ads.reading.visits import Problem, Visits
+from scant_ads.severity import DISTRIBUTION, STAYS
 
-DISTRIBUTION, STAYS = "distribution", "user"  # the kinds of the problems
 LEAST_VALUES = 20  # different ones of a column that may be of users
 # visits of a value after the first, on average, and the share of them with its ad, at least
 VISITS, MOSTLY = 2, 0.9

@@ -11,17 +11,14 @@ import numpy as np
 
 from scant.data import logs
 from scant.errors import DataError, SettingError, is_number
-from scant_ads.diagnosis import health, measurement
+from scant_ads.diagnosis import health, overview
 from scant_ads.diagnosis.leaks import new_texts, of_others
-from scant_ads.diagnosis.measurement import HINDSIGHT
-from scant_ads.diagnosis.premise import NOTED
-from scant_ads.diagnosis.showings import MISMATCHES
 from scant_ads.evaluation.lists import Places
-from scant_ads.evaluation.verdicts import DOUBTS, OTHER_VISITS
 from scant_ads.reading.amounts import rounding
 from scant_ads.reading.log import Log
 from scant_ads.reading.summing import Training
 from scant_ads.reading.tally import Summary, Tally
+from scant_ads.severity import CERTAIN, DOUBTS, HINDSIGHT, OTHER_VISITS, QUIET, WITHHELD
 
 # what is done with rows of the test that the training log has, too
 SHARED = ("refuse", "drop", "keep")
@@ -37,7 +34,6 @@ class Basis:
     ----------
     test, training : the logs; None without a training log
     summary : of the test, with any policies
-    columns : NAMEs of columns `policy:NAME`, whose probabilities are to sum to 1
     declared, shared : `least_propensity` and `shared` of `compare.evaluate`
 
     Attributes
@@ -49,7 +45,7 @@ class Basis:
     constant : whether no other one is possible
     notes : sentences to read before numbers are used
     careful : sentences on why a policy, or all of them, get no verdict
-    doubts : the kinds of these reasons, keys of `verdicts.DOUBTS`
+    doubts : the kinds of these reasons, keys of `severity.DOUBTS`
     wrong : the problem, if there is one, that ads were not shown by the propensities
     hindsight : NAMEs of columns `policy:NAME` that look made from the rewards of the test
     in_no_order : whether nothing is known of the order in which the test showed its ads
@@ -61,21 +57,21 @@ class Basis:
         test: Log,
         training: Training | None,
         summary: Summary,
-        columns: Iterable[str] = (),
         declared: float | str | None = None,
         shared: str = "refuse",
     ):
-        test.refuse(summary.problems.values())
+        whole = (
+            test.half_of or test
+        )  # what is wrong is told of the log that was given, as `check` does
+        listed = overview.problems(whole, whole.summary() if test.half_of else summary)
+        whole.refuse(noted for noted in listed if noted[1].kind not in WITHHELD)
         tally = summary.all()
         if tally.rows < 2:
             raise DataError(test.name, "the log has one row, of which nothing can be said")
         self.test, self.training, self.drops = test, training, False
-        reward = tally.cells[""].second
         self.places = Places(test.visits) if test.propensity_of else None
         length = self.places.length if self.places else 0.0
-        self.unit = replace(
-            test.unit, binary=bool(((reward == 0) | (reward == 1)).all()), places=length
-        )
+        self.unit = replace(test.unit, binary=summary.binary, places=length)
         self.same_log = training is None or (
             test.half_of is not None and test.half_of is training.log.half_of
         )
@@ -86,39 +82,21 @@ class Basis:
                 f"it has no lists of eligible ads, and {has.name} has",
                 advice="Name them in both by --eligible, or --ignore them",
             )
-        equal_rows = list(health.equal_rows(summary))
-        of_test = [*test.problems, *equal_rows]
-        self.notes, serious = [], [problem for problem in of_test if problem.kind in DOUBTS]
-        self._note(
-            test.name,
-            [
-                problem
-                for problem in test.problems
-                if problem.kind in ("left-out", "distribution", NOTED, *DOUBTS)
-            ],
-        )
+        self.notes, self.careful, self.doubts, self.hindsight = [], [], set(), set()
         self.least_propensity, self.constant = _least(
             test.name, tally, UNKNOWN if self.places else declared, summary.showings.shares()
         )
-        self.careful = [f"Careful: {problem.reason}" for problem in serious]
-        self.doubts = {problem.kind for problem in serious}
-        problems = list(health.propensities(summary, columns, self.least_propensity))
-        self.wrong = next((problem for problem in problems if problem.kind in MISMATCHES), None)
+        problems = [problem for _, problem, _ in listed]
+        self.wrong = next((problem for problem in problems if problem.kind in WITHHELD), None)
         self.in_no_order = summary.showings.in_no_order
-        self._note(test.name, [problem for problem in problems if problem is not self.wrong])
-        self._note(test.name, health.sorted_rows(summary))
-        self._note(test.name, equal_rows)
-        self._note(test.name, health.alike_ids(logs.ordered({*tally.ads})))
-        self.hindsight = self._measured(test.name, summary, tally)
+        self._note(whole.name, [problem for problem in problems if problem is not self.wrong])
         if training is not None:
             self._of_one_log(tally, summary)
             self._of_both_logs(tally, summary, shared)
             self._of_other_visits(tally, summary)
-        of_logs = {test.name: (self._judged(tally, summary), summary)}
-        of_logs |= {} if training is None else {training.name: (training.tally, training.summary)}
-        for name, (rows, whole) in of_logs.items():
-            self._note(name, () if whole.showings.in_no_order else rows.late())
-        lacking = [name for name, (rows, _) in of_logs.items() if health.no_reward(rows, self.unit)]
+        of_logs = {test.name: self._judged(tally, summary)}
+        of_logs |= {} if training is None else {training.name: training.tally}
+        lacking = [name for name, rows in of_logs.items() if health.no_reward(rows, self.unit)]
         self.undecided = [f"all rewards of {name} are 0: rewards look missing" for name in lacking]
 
     def tally_of(self, summary: Summary) -> Tally:
@@ -143,34 +121,19 @@ class Basis:
         return tally if self.same_log else self.training.tally
 
     def _note(self, name: str, problems: Iterable) -> None:
-        """Note problems of a log; raises the first error."""
+        """Note warnings of a log, and what they leave without an answer."""
         for problem in problems:
-            if problem.severity == "error":
-                raise DataError(name, problem.reason, advice=problem.mend)
-            self.notes.append(f"{name}: {problem.reason}. {problem.mend}")
-
-    def _measured(self, name: str, summary: Summary, tally: Tally) -> set[str]:
-        """Note what looks measured wrongly in a log; returns the NAMEs of columns that look made
-        from its rewards.
-        """
-        problems = list(measurement.problems(summary, tally, self.unit))
-        self._note(name, problems)
-        doubted = [
-            problem for problem in problems if problem.kind in DOUBTS and problem.kind != HINDSIGHT
-        ]
-        self.careful += [f"Careful: {problem.reason}" for problem in doubted]
-        self.doubts |= {problem.kind for problem in doubted}
-        return {problem.column for problem in problems if problem.kind == HINDSIGHT}
+            if problem.kind not in QUIET:
+                self.notes.append(f"{name}: {problem.reason}. {problem.mend}")
+            if problem.kind == HINDSIGHT:
+                self.hindsight.add(problem.column)
+            elif problem.kind in DOUBTS:
+                self.careful.append(f"Careful: {problem.reason}")
+                self.doubts.add(problem.kind)
 
     def _of_one_log(self, tally: Tally, summary: Summary) -> None:
         """Note what only one of the two logs has: ads and texts."""
-        training, test, train = self.training, self.test.name, self.training.name
-        self._note(train, health.equal_rows(training.summary))
-        self.notes += [
-            f"{train}: {problem.reason}. Today's rate needs none, but learning may suffer"
-            for problem in health.propensities(training.summary, ())
-            if problem.kind in MISMATCHES
-        ]
+        training, test = self.training, self.test.name
         if new := [
             ad
             for ad in logs.ordered({*tally.ads} - {*training.tally.ads})
@@ -248,10 +211,18 @@ class Basis:
         """
         if self.same_log:
             return
-        self._measured(self.training.name, self.training.summary, self.training.tally)
         training = self.training
         test = self.test.name
         train = self.training.name
+        listed = overview.problems(training.log, training.summary)
+        of_showings = (CERTAIN, *WITHHELD)
+        training.log.refuse(noted for noted in listed if noted[1].kind not in of_showings)
+        self.notes += [
+            f"{train}: {problem.reason}. Today's rate needs none, but learning may suffer"
+            for _, problem, _ in listed
+            if problem.kind in of_showings
+        ]
+        self._note(train, [problem for _, problem, _ in listed if problem.kind not in of_showings])
         mean = self.unit.mean
         both_earn = tally.mean("") and training.tally.mean("")
         rates = of_others(tally, training.tally) if both_earn else None

@@ -41,6 +41,11 @@ def by_name(
         clashes = isinstance(policy, Policy) and str(name).startswith(logs.POLICY)
         if isinstance(policy, str):
             check_meant(policy, test.policies)
+            if policy == Uniform.kind and test.propensity_of:
+                raise SettingError(
+                    "uniform is not for logs of lists: no column says which items could have stood "
+                    "at a place. Write a column policy:alike of its probabilities"
+                )
             if policy in ALWAYS and name in (None, policy):
                 continue
             meant = policy if policy in LEARNT else COLUMN + policy.removeprefix(COLUMN)

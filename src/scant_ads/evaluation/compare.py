@@ -25,7 +25,6 @@ from scant_ads.reading.folder import ROWS
 from scant_ads.reading.log import Log
 from scant_ads.reading.summing import Training
 from scant_ads.reading.tally import Summary
-from scant_ads.reading.visits import Column
 
 
 def evaluate(
@@ -135,8 +134,7 @@ def evaluate(
             "than the test's, or part this one with --split"
         )
     training = None if train is None else Training(train, test, progress, rows)
-    columns = [policy.name for policy in named.values() if isinstance(policy, Column)]
-    declared = columns, least_propensity, shared
+    declared = least_propensity, shared
     basis = None
     if unfitted:  # what is wrong with the logs is told before anything is learnt
         basis = Basis(test, training, read(None, training), *declared)

@@ -23,10 +23,6 @@ from scant.errors import SettingError, unknown
 from scant.randomness import generator
 from scant_ads import text
 from scant_ads.diagnosis import health
-from scant_ads.diagnosis.leaks import LEAK
-from scant_ads.diagnosis.lists import LISTS
-from scant_ads.diagnosis.measurement import HINDSIGHT
-from scant_ads.diagnosis.premise import MATTERS
 from scant_ads.evaluation import (
     arms,
     candidates,
@@ -46,6 +42,7 @@ from scant_ads.evaluation.result import Evaluation
 from scant_ads.policies.policy import Policy
 from scant_ads.reading.tally import ROUNDED, Both, Tally
 from scant_ads.reading.visits import Column
+from scant_ads.severity import HINDSIGHT, LEAK, LISTS, MATTERS, SORTED
 from scant_ads.unit import MEANS
 
 BY = "betting, by "  # user, or list: the bounds where rows of one depend on each other
@@ -281,12 +278,9 @@ class Judge:
             untrained=" ".join(policy.untrained),
             **{"lambda": policy.regularisation, "epsilon": policy.epsilon},
         )
-        if policy.untrained:
-            reason = (
-                "had the same reward in all rows of training, such as no click: shown only if "
-                "all ads are such"
-            )
-            self.notes.append(f"{name}: ads {', '.join(policy.untrained)} {reason}")
+        self.notes += [f"{name}: {remark}" for remark in policy.remarks]
+        if len(best := self.tally.mix[name]) == 1:
+            self.notes.append(f"{name}: it shows ad {next(iter(best))!r} to every visit")
 
     def _by_user(self, tally: Tally) -> clusters.ByUser | None:
         """The sums by user, in random order; None where users are not known."""
@@ -384,7 +378,7 @@ class Judge:
             if estimate.diagnostics.matched_clicks and not self.places:
                 row |= self._approximate(key, weight, reward, count)
         if self.basis.in_no_order:
-            row["warnings"] = " ".join([*row["warnings"].split(), health.SORTED])
+            row["warnings"] = " ".join([*row["warnings"].split(), SORTED])
         if self.basis.wrong is None and not self.basis.undecided:
             self.notes += _noticed(name, estimate, self.unit.events)
         # what ads earn that the log lacks is not known

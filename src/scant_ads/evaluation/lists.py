@@ -144,7 +144,7 @@ def check_settings(test, named: Mapping, train, **settings) -> None:
     named : the policies
     settings : by the name of an option, its value, None where it is not given
     """
-    settings = {"train": train, "split": test.half_of} | settings
+    settings = {"split": test.half_of, "train": train} | settings
     if given := [name for name, value in settings.items() if value is not None]:
         raise SettingError(
             f"--{given[0].replace('_', '-')} is not for logs of lists: policies of lists are "

@@ -9,10 +9,10 @@ from scant import files
 from scant.bandits.learners import Logging
 from scant.errors import SettingError, as_arguments
 from scant_ads import plotting, report, text
-from scant_ads.diagnosis import health
 from scant_ads.evaluation import guards, pairs
 from scant_ads.evaluation.lists import PLACE
 from scant_ads.policies.policy import Policy
+from scant_ads.severity import SORTED
 from scant_ads.text import HOPELESS, because
 from scant_ads.unit import CLICKS, Unit
 
@@ -268,7 +268,7 @@ class Evaluation:
         """Why the choice may not be better at other times; "" without a choice, or a reason."""
         chosen = self.choice and self.choice["policy"]
         rows = [row for row in self.rows if chosen and row["policy"] in (chosen, self.baseline)]
-        if any(health.SORTED in row["warnings"].split() for row in rows):
+        if any(SORTED in row["warnings"].split() for row in rows):
             return "rows are sorted"
         if any(map(text.falls, rows)):
             return next(text.of_periods(row, self.unit) for row in rows if text.falls(row))

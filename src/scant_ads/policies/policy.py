@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import partial
 
 import numpy as np
 
@@ -28,6 +29,7 @@ KINDS = {
     str: "a text",
     bool: "true or false",
 }
+OPTIONS = ("steps", "pair_loss", "trees", "tree_rows", "leaf")  # settings that some kinds have
 
 
 @dataclass(eq=False, repr=False)
@@ -126,16 +128,20 @@ class Policy:
     def fitted(self) -> bool:
         return self.learnt is not None
 
-    def fit(self, log, y=None) -> "Policy":
+    def fit(self, log, y=None, progress=silent) -> "Policy":
         """Learn from a log, a `Log` or a data frame with the columns of one.
 
         y : ignored; rewards are a column of the log
+        progress : called with a sentence on each step that begins
 
         Raises
         ------
         SettingError, DataError : settings out of range, or a log that cannot be learnt from
         """
-        self.learnt = self._learnt(visits_of(log.learnable if isinstance(log, Log) else log))
+        if isinstance(log, Log):
+            log.check_learnable(progress)
+        visits = visits_of(log.learnable if isinstance(log, Log) else log)
+        self.learnt = self._learnt(visits, progress=progress)
         self.inputs = (log.source.path,) if isinstance(log, Log) else ()
         return self
 
@@ -161,17 +167,13 @@ class Policy:
             )
         for value in self.lambdas:  # also where the kind has none
             scorers.Settings(regularisation=value)
-        options, kind = {}, self.kind
-        if isinstance(kind, str):
-            if kind not in LEARNT:
-                raise unknown("kind of learner", kind, LEARNT)
-            options = {
-                name: getattr(self, name)
-                for name in ("steps", "pair_loss", "trees", "tree_rows", "leaf")
-            }
-            options = {name: value for name, value in options.items() if value is not None}
-        else:
-            kind = learners.of_model(kind)
+        options, kind = {name: getattr(self, name) for name in OPTIONS}, self.kind
+        options = {name: value for name, value in options.items() if value is not None}
+        learners.check_options("forest", options)  # also those that other kinds have
+        if not isinstance(kind, str):
+            kind, options = learners.of_model(kind), {}
+        elif kind not in LEARNT:
+            raise unknown("kind of learner", kind, LEARNT)
         settings = scorers.Settings(
             standardise=self.standardise,
             undersample=self.undersample,
@@ -185,7 +187,7 @@ class Policy:
         gains = None
         if self.select < 1:  # of rewards that are no clicks, by what tells those above the mean
             gains = information_gain(log.features, log.reward > log.reward.mean())
-        *_, fitted = run.fits(
+        fits = run.fits(
             kind,
             log,
             generator(self.seed, "advice"),
@@ -196,7 +198,12 @@ class Policy:
             select=self.select,
             progress=progress,
             gains=gains,
+            loss=partial(learning.log_loss, by=self.threshold),
         )
+        fitted = fits[-1]
+        if len(fits) > 1:  # the same generator parts the log in the same way
+            _, held_out = scorers.split(log, self.validation, generator(self.seed, "advice"))
+            fitted = learning.kept_fit(fits, held_out)
         return learning.Learnt(encoder, fitted, train.lists)
 
     def _check_kinds(self) -> None:
@@ -232,6 +239,23 @@ class Policy:
     @property
     def regularisation(self) -> float:
         return self._required().fitted.regularisation
+
+    @property
+    def remarks(self) -> list[str]:
+        """Sentences on what could not be learnt as it was meant."""
+        remarks = []
+        if self.untrained:
+            ads = ", ".join(self.untrained)
+            remarks.append(
+                f"ads {ads} had the same reward in all rows of training, such as no click: shown "
+                "only if all ads are such"
+            )
+        if self._required().fitted.fitted_on == "part":
+            remarks.append(
+                "refitted to all rows it earned less on those that chose lambda, beyond chance: it "
+                "has learnt from the other rows alone"
+            )
+        return remarks
 
     # --- files
 

@@ -176,6 +176,7 @@ def summary(
     rows : of a batch
     """
     whole, read = Summary(showings=Showings(log.groups)), 0
+    whole.rewards.nothing = log.unit.nothing
     for batch in log.batches(rows):
         _add(whole, batch, policies or {}, training, log)
         read += len(batch.visits or ())

@@ -557,6 +557,17 @@ class Summary:
     def rows(self) -> int:
         return self.alone.rows + self.shared.rows
 
+    @property
+    def readable(self) -> bool:
+        """Whether no row has an error."""
+        return all(problem.severity != "error" for _, problem, _ in self.problems.values())
+
+    @property
+    def binary(self) -> bool:
+        """Whether every reward is the least or the largest."""
+        reward = self.all().cells[""].second
+        return bool(((reward == 0) | (reward == 1)).all())
+
     def note(self, place: str, problem: Problem, count: int) -> None:
         """Note a problem of some rows."""
         first = self.problems.get((problem.kind, problem.column), (place, problem, 0))
