@@ -13,8 +13,8 @@ claims-readings.csv or tables/TABLE.csv), settings that select rows (KEY=VALUE, 
 all others), and the column of the one row that they select. `count` is how many rows they select,
 and "COLUMN ±" half of a column's interval. A number is rounded as it is printed, ends of intervals
 outwards; before a percent sign it is 100 times what the table has. A verdict is one of
-`scant.verdict.words.VERDICTS`, which
-may be bold; the sentence around it has to be right with any of them.
+`scant.verdict.words.VERDICTS`, which may be bold; the sentence around it has to be right with any
+of them.
 
 In a section of results, one that has a mark or an image of a study, no number that a run could have
 made and no verdict stands bare. Let alone are code, headings, links, whole numbers below 1,000,

@@ -8,6 +8,8 @@ import re
 import runpy
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,8 +90,15 @@ def commands() -> list[Command]:
 
 COMMANDS = commands()
 RUN = [one for one in COMMANDS if not any(re.fullmatch(rule, one.text) for rule in NOT_RUN)]
-OF_RESULTS = [one for one in RUN if "results/" in one.text]
-OTHERS = [one for one in RUN if one not in OF_RESULTS]
+
+
+def once(commands) -> list[Command]:
+    """The commands, those that are alike once, with what any of them is said to print."""
+    by_text = {}
+    for one in commands:
+        if one.printed or one.text not in by_text:
+            by_text[one.text] = one
+    return [*by_text.values()]
 
 
 def test_what_is_not_run_has_a_reason_that_is_needed():
@@ -155,21 +164,18 @@ def logs(folder: Path) -> None:
     (folder / "export.csv").write_text(f"{head}\n{rest}")
 
 
-def check(command: Command, capsys) -> None:
-    """Run a command of scant in this process, and hold what it prints against the document."""
-    capsys.readouterr()
+def check(command: Command, code: int, out: str) -> None:
+    """Hold what a command printed against the document."""
     faulty = any(line.startswith("  error ") for line in command.printed)
-    code = cli.main(shlex.split(command.text)[1:])
-    printed = capsys.readouterr()
-    assert code == faulty, f"{command.document}: {command.text} ends with {code}\n{printed.err}"
-    lines, anywhere = [line.rstrip() for line in printed.out.splitlines()], False
+    assert code == faulty, f"{command.document}: {command.text} ends with {code}\n{out}"
+    lines, anywhere = [line.rstrip() for line in out.splitlines()], False
     for expected in command.printed:
         if expected == "...":
             anywhere = True
             continue
         place = lines.index(expected) if expected in lines else None
         assert place == 0 or (anywhere and place), (
-            f"{command.document}: {command.text} does not print\n{expected}\nbut\n{printed.out}"
+            f"{command.document}: {command.text} does not print\n{expected}\nbut\n{out}"
         )
         lines, anywhere = lines[place + 1 :], False
     assert anywhere or not lines or not command.printed
@@ -177,28 +183,29 @@ def check(command: Command, capsys) -> None:
 
 @pytest.mark.slow
 def test_commands_of_logs_and_first_steps_print_what_documents_say(tmp_path, monkeypatch, capsys):
+    """In this process, which starts once."""
     logs(tmp_path)
     monkeypatch.chdir(tmp_path)
-    done = {}
-    for command in OTHERS:
-        if command.printed or command.text not in done:
-            check(command, capsys)
-            done[command.text] = True
+    for command in once(one for one in RUN if "results/" not in one.text):
+        capsys.readouterr()
+        code = cli.main(shlex.split(command.text)[1:])
+        check(command, code, capsys.readouterr().out)
     assert (tmp_path / "my-study/study.yaml").is_file() and (tmp_path / "shown.csv").is_file()
 
 
 @pytest.mark.slow
-def test_commands_of_results_print_what_documents_say(finished, monkeypatch, capsys):
+def test_commands_of_results_print_what_documents_say(finished):
     """Of the tiny study, in the place of longer ones."""
-    monkeypatch.chdir(finished.folder)
+    folder, results = finished.folder, [one for one in RUN if "results/" in one.text]
     for study in ("tiny", "real-top"):
-        shutil.copytree(ROOT / "results/reference" / study, f"results/reference/{study}")
-    done = set()
-    for command in OF_RESULTS:
-        text = re.sub(STAND_IN, "results/tiny", command.text)
-        if command.printed or text not in done:
-            check(command._replace(text=text), capsys)
-            done.add(text)
-    assert Path("tiny.zip").is_file() and Path("diff.csv").is_file()
-    for file in ("tiny.zip", "diff.csv"):
-        Path(file).unlink()
+        reference = f"results/reference/{study}"
+        shutil.copytree(ROOT / reference, folder / reference)
+    results = [one._replace(text=re.sub(STAND_IN, "results/tiny", one.text)) for one in results]
+    for command in once(results):
+        words = [sys.executable, "-m", *shlex.split(command.text)]
+        done = subprocess.run(
+            words, cwd=folder, env=finished.environment(), capture_output=True, text=True
+        )
+        check(command, done.returncode, done.stdout or done.stderr)
+    for made in ("tiny.zip", "diff.csv"):
+        (folder / made).unlink()
