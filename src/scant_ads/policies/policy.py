@@ -10,9 +10,9 @@ from scant.ads import run
 from scant.bandits import learners, scorers
 from scant.bandits.learners import LAMBDAS
 from scant.bandits.policies import THRESHOLDS, Choice
-from scant.bandits.selection import information_gain
+from scant.bandits.selection import check_share, information_gain
 from scant.data import logs
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, check_name, errors_of, unknown
 from scant.randomness import generator
 from scant_ads.policies import encoding, learning, saving
 from scant_ads.policies.learning import FOREST, LEARNT, PASSES
@@ -28,6 +28,7 @@ KINDS = {
     str: "a text",
     bool: "true or false",
 }
+OPTIONS = ("steps", "pair_loss", "trees", "tree_rows", "leaf")  # of its kind of learner
 
 
 @dataclass(eq=False, repr=False)
@@ -152,32 +153,7 @@ class Policy:
     def _learnt(
         self, train: Visits, encoded: tuple | None = None, progress=silent
     ) -> learning.Learnt:
-        self._check_kinds()
-        if not 0 <= self.epsilon <= 1:
-            raise SettingError(f"epsilon is {self.epsilon}; a probability is from 0 to 1")
-        if not 0 < self.validation < 1:
-            raise SettingError(
-                f"validation share is {self.validation}; it must be above 0 and below 1"
-            )
-        for value in self.lambdas:  # also where the kind has none
-            scorers.Settings(regularisation=value)
-        options, kind = {}, self.kind
-        if isinstance(kind, str):
-            if kind not in LEARNT:
-                raise unknown("kind of learner", kind, LEARNT)
-            options = {
-                name: getattr(self, name)
-                for name in ("steps", "pair_loss", "trees", "tree_rows", "leaf")
-            }
-            options = {name: value for name, value in options.items() if value is not None}
-        else:
-            kind = learners.of_model(kind)
-        settings = scorers.Settings(
-            standardise=self.standardise,
-            undersample=self.undersample,
-            options=options,
-            passes=PASSES if self.steps is None else None,
-        )
+        kind, settings = self._checked()
         if encoded is None:
             encoder = encoding.fit(train)
             encoded = encoder, encoder.transform(train)
@@ -199,8 +175,13 @@ class Policy:
         )
         return learning.Learnt(encoder, fitted, train.lists)
 
-    def _check_kinds(self) -> None:
-        """Raise a SettingError for a setting that is a text, say, where a number is needed."""
+    def _checked(self) -> tuple[str | type, scorers.Settings]:
+        """The kind of learner, or its class, and the settings of its scorers.
+
+        Raises
+        ------
+        SettingError : a setting is out of range, or a text, say, where a number is needed
+        """
         if isinstance(self.lambdas, str) or not isinstance(self.lambdas, Iterable):
             raise SettingError(f"lambdas are {self.lambdas!r}; they are a list of numbers")
         for setting in [part for part in fields(self) if part.type in KINDS]:
@@ -211,6 +192,30 @@ class Policy:
                 raise SettingError(f"{setting.name} is {value!r}; it is {KINDS[kind]}")
         if self.threshold not in THRESHOLDS:
             raise unknown("threshold", self.threshold, THRESHOLDS)
+        if not 0 <= self.epsilon <= 1:
+            raise SettingError(f"epsilon is {self.epsilon}; a probability is from 0 to 1")
+        if not 0 < self.validation < 1:
+            raise SettingError(
+                f"validation share is {self.validation}; it must be above 0 and below 1"
+            )
+        check_share(self.select)
+        for value in self.lambdas:  # also where the kind has none
+            scorers.Settings(regularisation=value)
+        options, kind = {}, self.kind
+        if isinstance(kind, str):
+            check_name("kind of learner", kind, LEARNT)
+            options = {name: getattr(self, name) for name in OPTIONS}
+            options = {name: value for name, value in options.items() if value is not None}
+            for one in LEARNT:  # of other kinds, too
+                learners.check_options(one, options)
+        else:
+            kind = learners.of_model(kind)
+        return kind, scorers.Settings(
+            standardise=self.standardise,
+            undersample=self.undersample,
+            options=options,
+            passes=PASSES if self.steps is None else None,
+        )
 
     def _required(self) -> learning.Learnt:
         if self.learnt is None:
@@ -254,9 +259,10 @@ class Policy:
         ------
         DataError : no such file, or one that is damaged or no saved policy
         """
-        settings, learnt = saving.load(path)
-        with files.foreign(path, "saved policy"):
-            policy = cls(**settings)
+        settings, learnt = saving.load(path, cls().get_params(deep=False))
+        policy = cls(**settings)
+        with errors_of(str(path)):
+            policy._checked()
         policy.learnt, policy.inputs = learnt, (path,)
         return policy
 

@@ -4,6 +4,7 @@ Loading one runs no code. Its seal tells a damaged file.
 """
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,20 +15,22 @@ from scant import files
 from scant.ads import run
 from scant.bandits import learners, scorers
 from scant.bandits.forests import Trees
-from scant.bandits.policies import THRESHOLDS
+from scant.bandits.policies import MEASURES
 from scant.errors import DataError, SettingError
 from scant_ads.policies import learning
-from scant_ads.policies.encoding import Encoder
+from scant_ads.policies.encoding import Encoder, encoded_names
 
 KIND = "ads policy"  # `kind` in the metadata of a saved policy
-VERSION = 1
-TREES = {  # the arrays of forests, and their types
-    "roots": np.int64,
-    "left": np.int32,
-    "right": np.int32,
-    "feature": np.int32,
-    "threshold": float,
-    "value": float,
+VERSION = 2
+READ = (1, VERSION)  # files of version 1 say more than is needed
+LARGEST = float(np.finfo(np.float32).max)  # of a number: features have single precision
+TREES = {  # the arrays of forests, their types, and the least number
+    "roots": (np.int64, 0),
+    "left": (np.int32, -1),
+    "right": (np.int32, -1),
+    "feature": (np.int32, 0),
+    "threshold": (float, -LARGEST),
+    "value": (float, -LARGEST),
 }
 LINEAR = ("logistic", "auc-ranker")  # kinds whose scorers are weights and an intercept
 
@@ -42,7 +45,6 @@ def save(policy, path) -> None:
         "centre": model.centre,
         "width": model.width,
         "seen": fit.seen.astype(np.int64),
-        "numeric": encoder.numeric.astype(np.int64),
         "lacking": encoder.lacking.astype(np.int64),
         "medians": encoder.medians,
     }
@@ -59,11 +61,8 @@ def save(policy, path) -> None:
         "settings": settings | {"lambdas": list(map(float, settings["lambdas"]))},
         "names": encoder.names,
         "texts": {name: list(texts) for name, texts in encoder.texts.items()},
-        "encoded": encoder.encoded,
         "actions": model.actions,
         "untrained": model.untrained,
-        "threshold": fit.threshold,
-        "fitted_on": fit.fitted_on,
         "lists": learnt.lists,
         "regularisation": None if math.isnan(fit.regularisation) else fit.regularisation,
     }
@@ -87,8 +86,15 @@ def check_kind(policy) -> None:
         )
 
 
-def load(path) -> tuple[dict, learning.Learnt]:
-    """Read the policy that `save` wrote: its settings, and what it has learnt."""
+def load(path, names: Collection) -> tuple[dict, learning.Learnt]:
+    """Read the policy that `save` wrote: its settings, which have these names, and what it has
+    learnt.
+
+    Raises
+    ------
+    DataError : there is no such file; or its parts do not fit each other, as those of a fitted
+        policy do
+    """
     if not Path(path).is_file():
         raise DataError(path, "there is no such file")
     with files.foreign(path, "saved policy", "Learn it again, by `scant ads fit`"):
@@ -97,39 +103,90 @@ def load(path) -> tuple[dict, learning.Learnt]:
             table = reader.read_all()
             table.validate(full=True)
         described = files.metadata_of(table.schema)
-        if (described.get("kind"), described.get("version")) != (KIND, VERSION):
+        if described.get("kind") != KIND or described.get("version") not in READ:
             raise ValueError(f"it holds something else than version {VERSION} of one")
         arrays = {
             name: column.chunk(0).flatten().to_numpy().copy()
             for name, column in zip(table.column_names, table.columns, strict=True)
         }
-        return _learnt(arrays, described)
+        settings = described["settings"]
+        _require(settings.keys() == {*names}, "settings")
+        settings |= {"lambdas": tuple(settings["lambdas"])}
+        return settings, _learnt(arrays, described)
 
 
-def _learnt(arrays: dict[str, np.ndarray], described: dict) -> tuple[dict, learning.Learnt]:
-    """The settings of a policy, and what it has learnt, from the arrays and the metadata of its
-    file.
+def _learnt(arrays: dict[str, np.ndarray], described: dict) -> learning.Learnt:
+    """What a policy has learnt, from the arrays and the metadata of its file.
+
+    A ValueError for a part that does not fit the others.
     """
-    names, encoded, actions, untrained = (
-        tuple(described[key]) for key in ("names", "encoded", "actions", "untrained")
-    )
-    texts = {name: tuple(labels) for name, labels in described["texts"].items()}
-    places = {name: arrays[f"place {index}"] for index, name in enumerate(texts)}
-    numbers = (arrays[name] for name in ("numeric", "lacking", "medians"))
-    settings = described["settings"] | {"lambdas": tuple(described["settings"]["lambdas"])}
-    value = described["regularisation"]
-    thresholds = {by: arrays[f"threshold {by}"] for by in THRESHOLDS if f"threshold {by}" in arrays}
-    centre, width = arrays["centre"], arrays["width"]
-    empty = scorers.Model(
-        settings["kind"], actions, centre, width, untrained, thresholds=thresholds
-    )
-    model = _restored(empty, arrays, 1.0 if value is None else value)
-    regularisation = math.nan if value is None else value
-    fit = run.Fit(
-        model, arrays["seen"], described["threshold"], regularisation, described["fitted_on"]
-    )
-    encoder = Encoder(names, texts, *numbers, places, encoded)
-    return settings, learning.Learnt(encoder, fit, described["lists"])
+    encoder, settings = _encoder(arrays, described), described["settings"]
+    actions, untrained = (_texts(described, key) for key in ("actions", "untrained"))
+    _require(actions and {*untrained} <= {*actions}, "actions")
+    _require(isinstance(described["lists"], str), "lists")
+    learner, value = learners.KINDS[settings["kind"]], described["regularisation"]
+    _require(learner.learns, "kind")
+    _require(value in (settings["lambdas"] if learner.regularised else (None,)), "regularisation")
+    seen = _ascending(arrays, "seen", len(encoder.encoded))
+    ads, d = len(actions), len(seen)
+    centre = _array(arrays, "centre", np.float32, (d,))
+    width = _array(arrays, "width", np.float32, (d,), np.finfo(np.float32).tiny)
+    thresholds = {
+        by: _array(arrays, f"threshold {by}", float, (ads,)) for by in MEASURES if learner.ranker
+    }
+    empty = scorers.Model(learner.kind, actions, centre, width, untrained, thresholds=thresholds)
+    model = _restored(empty, arrays, value or 1.0)
+    fit = run.Fit(model, seen, settings["threshold"], math.nan if value is None else value)
+    return learning.Learnt(encoder, fit, described["lists"])
+
+
+def _encoder(arrays: dict[str, np.ndarray], described: dict) -> Encoder:
+    """The encoder of a policy's features."""
+    names = _texts(described, "names")
+    texts = {name: _texts(described["texts"], name) for name in described["texts"]}
+    _require([*texts] == [name for name in names if name in texts], "texts")
+    numeric = np.array([index for index, name in enumerate(names) if name not in texts], int)
+    lacking = _ascending(arrays, "lacking", len(names))
+    medians = _array(arrays, "medians", np.float32, numeric.shape)
+    places, start, columns = {}, len(numeric) + len(lacking), []
+    for index, (name, labels) in enumerate(texts.items()):
+        place = places[name] = _array(arrays, f"place {index}", np.int64, (len(labels) + 1,), -1)
+        columns += [column for column in (*place[place != place[-1]], place[-1]) if column >= 0]
+    _require(columns == [*range(start, start + len(columns))], "places")
+    encoded = encoded_names(names, texts, numeric, lacking, places)
+    return Encoder(names, texts, numeric, lacking, medians, places, encoded)
+
+
+def _texts(described: dict, key: str) -> tuple[str, ...]:
+    """A list of the metadata, of texts that differ."""
+    texts = described[key]
+    _require(isinstance(texts, list) and all(isinstance(text, str) for text in texts), key)
+    _require(len({*texts}) == len(texts), key)
+    return tuple(texts)
+
+
+def _array(
+    arrays: dict[str, np.ndarray], name: str, kind, shape: tuple, low=-LARGEST
+) -> np.ndarray:
+    """An array of this name, of numbers of this type that are `low` or more."""
+    values = arrays[name]
+    # no comparison holds of NaN
+    sound = values.dtype == kind and ((values >= low) & (values <= LARGEST)).all()
+    _require(sound and len(values) == math.prod(shape), name)
+    return values.reshape(shape)
+
+
+def _ascending(arrays: dict[str, np.ndarray], name: str, end: int) -> np.ndarray:
+    """An array of indices below `end`, in order."""
+    indices = _array(arrays, name, np.int64, arrays[name].shape, 0)
+    _require((np.diff(indices, append=end) > 0).all(), name)
+    return indices
+
+
+def _require(sound, part: str) -> None:
+    """Raise a ValueError unless a part of a saved policy is sound."""
+    if not sound:
+        raise ValueError(f"its part {part!r} does not fit the others")
 
 
 # --- models
@@ -143,7 +200,7 @@ def _arrays(model: scorers.Model) -> dict[str, np.ndarray]:
         intercepts = [0.0 if scorer is None else scorer.intercept for scorer in model.scorers]
         return {"weights": np.array(weights), "intercepts": np.array(intercepts, float)}
     if model.kind == "forest":
-        empty = Trees(*(np.zeros(0, kind) for kind in TREES.values()))
+        empty = Trees(*(np.zeros(0, kind) for kind, _ in TREES.values()))
         forests = [empty if scorer is None else scorer.forest for scorer in model.scorers]
         counts = {
             "nodes": np.array([len(forest.left) for forest in forests]),
@@ -162,7 +219,6 @@ def _arrays(model: scorers.Model) -> dict[str, np.ndarray]:
     fixed = [int(referee) if isinstance(referee, bool) else -1 for _, _, referee in tree.matches]
     referees = [None if isinstance(referee, bool) else referee for _, _, referee in tree.matches]
     return {
-        "leaves": tree.leaves.astype(np.int64),
         "fixed": np.array(fixed, np.int64),
         "sides": np.array([(left, right) for left, right, _ in tree.matches], np.int64).reshape(-1),
         "weights": np.array(
@@ -178,68 +234,78 @@ def _restored(
     model: scorers.Model, arrays: dict[str, np.ndarray], regularisation: float
 ) -> scorers.Model:
     """The model with its scorers, or its learner of the whole log."""
-    ads, d = len(model.actions), len(model.centre)
-    if model.kind == "forest":
-        forests = _forests(arrays, d)
-    else:
-        weights, intercepts = arrays["weights"].reshape(-1, d), arrays["intercepts"]
+    trained = ~model._untrained()
+    ads, d = len(trained), len(model.centre)
 
     def made():
         return learners.made(model.kind, regularisation, {})
 
-    if model.kind in (*LINEAR, "forest"):
-        ad_scorers = [None] * ads
-        for ad, action in enumerate(model.actions):
-            if action in model.untrained:
-                continue
-            ad_scorers[ad] = made()
-            if model.kind == "forest":
-                ad_scorers[ad].forest = forests[ad]
-            else:
-                ad_scorers[ad].weights = weights[ad]
-                ad_scorers[ad].intercept = float(intercepts[ad])
-        return replace(model, scorers=tuple(ad_scorers))
-    whole = made()
+    if model.kind == "filter-tree":
+        whole = made()
+        whole.leaves = np.flatnonzero(trained).astype(np.int32)
+        whole.matches = _matches(arrays, len(whole.leaves), d)
+        return replace(model, whole=whole)
+    if model.kind == "forest":
+        forests = _forests(arrays, trained, d)
+    else:
+        weights = _array(arrays, "weights", float, (ads, d))
+        intercepts = _array(arrays, "intercepts", float, (ads,))
     if model.kind == "cost-sensitive-oaa":
         from sklearn.linear_model import Ridge
 
+        whole = made()
         whole.regression = Ridge()
         whole.regression.coef_, whole.regression.intercept_ = weights, intercepts
         whole.regression.n_features_in_ = d
-    else:
-        whole.leaves = arrays["leaves"].astype(np.int32)
-        referees = [
-            bool(fixed) if fixed >= 0 else learners.Referee(of_match, float(intercept))
-            for fixed, of_match, intercept in zip(arrays["fixed"], weights, intercepts, strict=True)
-        ]
-        sides = arrays["sides"].reshape(-1, 2).tolist()
-        whole.matches = tuple(
-            (left, right, referee) for (left, right), referee in zip(sides, referees, strict=True)
-        )
-    return replace(model, whole=whole)
+        return replace(model, whole=whole)
+    ad_scorers = [made() if learnt else None for learnt in trained]
+    for ad in np.flatnonzero(trained):
+        if model.kind == "forest":
+            ad_scorers[ad].forest = forests[ad]
+        else:
+            ad_scorers[ad].weights = weights[ad]
+            ad_scorers[ad].intercept = float(intercepts[ad])
+    return replace(model, scorers=tuple(ad_scorers))
 
 
-def _forests(arrays: dict[str, np.ndarray], d: int) -> list[Trees]:
-    """The forest of each ad, from features of length d.
+def _matches(arrays: dict[str, np.ndarray], leaves: int, d: int) -> tuple:
+    """The matches of a filter tree with so many leaves, from features of length d."""
+    count = max(leaves - 1, 0)
+    fixed = _array(arrays, "fixed", np.int64, (count,), -1)
+    _require((fixed < 2).all(), "fixed")
+    sides = _array(arrays, "sides", np.int64, (count, 2), 0)
+    # each player but the last winner plays once more, and is known by then
+    _require(len({*sides.ravel()}) == 2 * count, "sides")
+    _require((sides < leaves + np.arange(count)[:, None]).all(), "sides")
+    weights = _array(arrays, "weights", float, (count, d))
+    intercepts = _array(arrays, "intercepts", float, (count,))
+    referees = [
+        bool(always) if always >= 0 else learners.Referee(of_match, float(intercept))
+        for always, of_match, intercept in zip(fixed, weights, intercepts, strict=True)
+    ]
+    return tuple(zip(*sides.T.tolist(), referees, strict=True))
+
+
+def _forests(arrays: dict[str, np.ndarray], trained: np.ndarray, d: int) -> list[Trees]:
+    """The forest of each ad, from features of length d; those of ads that are not trained have no
+    tree.
 
     A ValueError for trees in which compiled code, which checks no bounds, would leave the arrays or
     go in circles.
     """
+    trees, nodes = (_array(arrays, name, np.int64, trained.shape, 0) for name in ("trees", "nodes"))
+    _require(((trees > 0) == trained).all(), "trees")
     parts = {}
-    for name, kind in TREES.items():
-        counts = arrays["trees" if name == "roots" else "nodes"]
-        parts[name] = np.split(arrays[name].astype(kind), np.cumsum(counts)[:-1])
+    for name, (kind, low) in TREES.items():
+        counts = trees if name == "roots" else nodes
+        part = _array(arrays, name, kind, (counts.sum(),), low)
+        parts[name] = np.split(part, np.cumsum(counts)[:-1])
     forests = [Trees(*of_ad) for of_ad in zip(*parts.values(), strict=True)]
     for forest in forests:
-        node = np.flatnonzero(forest.left >= 0)
-        ends = [len(getattr(forest, name)) for name in TREES if name != "roots"]
-        children = forest.left[node], forest.right[node]
-        sound = (
-            min(ends) == max(ends)
-            and np.all((forest.roots >= 0) & (forest.roots < ends[0]))
-            and np.all((forest.feature >= 0) & (forest.feature < max(d, 1)))
-            and all(((child > node) & (child < ends[0])).all() for child in children)
-        )
-        if not sound:
-            raise ValueError("a tree that does not end")
+        count, leaf = len(forest.left), forest.left < 0
+        _require((forest.roots < count).all(), "roots")
+        _require((forest.feature < d).all(), "feature")
+        for children in (forest.left, forest.right):
+            later = (children > np.arange(count)) & (children < count)
+            _require(np.where(leaf, children < 0, later).all(), "left and right")
     return forests
