@@ -12,7 +12,7 @@ from scant.bandits.learners import LAMBDAS
 from scant.bandits.policies import THRESHOLDS, Choice
 from scant.bandits.selection import check_share, information_gain
 from scant.data import logs
-from scant.errors import SettingError, check_name, errors_of, unknown
+from scant.errors import SettingError, check_name, unknown
 from scant.randomness import generator
 from scant_ads.policies import encoding, learning, saving
 from scant_ads.policies.learning import FOREST, LEARNT, PASSES
@@ -259,11 +259,8 @@ class Policy:
         ------
         DataError : no such file, or one that is damaged or no saved policy
         """
-        settings, learnt = saving.load(path, cls().get_params(deep=False))
-        policy = cls(**settings)
-        with errors_of(str(path)):
-            policy._checked()
-        policy.learnt, policy.inputs = learnt, (path,)
+        policy = saving.load(path, cls)
+        policy.inputs = (path,)
         return policy
 
     # --- use
