@@ -129,6 +129,7 @@ def test_a_job_plays_all_learners_on_the_logs_of_some_seeds():
         (("click_logs", "log", "exploration"), "none", "exploration"),
         (("click_logs", "log", "visits"), 500, "log: visits is 600, and the log has 500"),
         (("learners", "pooled", "curve"), "known", "curve"),
+        (("experiments", "toy", "visits"), [1], "visits.0: 1 is less than the minimum of 2"),
     ],
 )
 def test_what_cannot_be_played_is_refused(path, value, message):
@@ -300,6 +301,19 @@ def test_rows_of_estimators_and_learners(played):
     for name in ("estimate", "truth"):
         assert sums[name].to_numpy() == pytest.approx(whole[name].to_numpy())
     assert traces.loc[traces["learner"] == "pooled", "curve"].eq("harvested").all()
+
+
+def test_of_two_visits_every_learner_learns(stream, tmp_path):
+    """The least that a study may ask for."""
+    run.draw("log", LOG, stream, path := tmp_path / "log.parquet", 7, 0)
+    job = {
+        "study": "toy", "study_seed": 7, "experiment": "toy", "stream": "log", "kind": "rankings",
+        "click_log": LOG, "learners": list(LEARNERS.items()), "visits": [2, 3],
+    }  # fmt: skip
+    run.run(job, out := tmp_path / "run.parquet", [0], {"streams": [stream], "logs": [path]})
+    rows = read_parquet(out).to_pandas().query("place == 0")
+    assert rows["ndcg@10"].between(0, 1).sum() == 6 * 2
+    assert np.isfinite(rows["estimate"]).sum() == 5 * 2
 
 
 def test_tables_figures_and_quantities(played):

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from scant.errors import DataError, SettingError, check_name, printable
-from scant.files import visible
+from scant.files import check_unlinked, visible
 from scant.page import page, templates
 from scant.page.numbers import ABSENT, interval, shown
 from scant.page.terminal import aligned, width
@@ -44,6 +44,7 @@ def show(
     DataError : the folder holds no finished claims or tables
     """
     folder = Path(folder)
+    check_unlinked(folder)
     tables = {path.stem: path for path in visible(folder, "tables/*.csv")}
     if name is not None:
         if not tables:

@@ -22,6 +22,7 @@ from scant.study.selectors import check_selectors, quantities
 
 DEFAULT = "config/config.yaml"  # the study that Snakemake plays by default
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
+JOBS = 100_000  # the project's largest study has 1,228
 TAKEN = ("data", "reference")  # folders of results that are no study's
 
 
@@ -69,6 +70,7 @@ def load(
             registry.find(datasets, name)
         _check(study, datasets)
     study = sweeps.expand(study, datasets)
+    _check_jobs(study)
     swept = any("stands_for" in experiment for experiment in study["experiments"].values())
     if swept and not checked:
         _check(study, datasets)
@@ -316,6 +318,20 @@ def _check(study: dict, datasets: dict) -> None:
             where = f"experiments.{experiment['stands_for']}.sweep: {sweeps.said(swept)}"
         with errors_of(where):
             _check_experiment(study, datasets, name)
+
+
+def _check_jobs(study: dict) -> None:
+    """Raise a SettingError for more jobs than Snakemake can plan."""
+    jobs = 0
+    for one in study["experiments"].values():
+        counts = [one["seeds"]] if isinstance(one["seeds"], int) else one["seeds"]
+        counts = [*counts, one.get("tuning_seeds", 0)]
+        players = len(one[families.of(one).place.key]) * len(one["learners"])
+        jobs += sum(-(-count // one["batch"]) for count in counts) * players
+    if jobs > JOBS:
+        raise SettingError(
+            f"experiments: {jobs:,} jobs, and {JOBS:,} are the most: raise batch, or lower seeds"
+        )
 
 
 def _check_ids(study: dict) -> None:
