@@ -3,8 +3,8 @@
 import gzip
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Thread
 from typing import ClassVar
 
 import numpy as np
@@ -173,8 +173,10 @@ def test_a_class_of_ones_own_sees_every_grade_and_the_process_stays_as_it_is(tmp
     monkeypatch.setattr(Watcher, "seen", [])
     monkeypatch.setattr(os, "chdir", None)
     data = arrays(np.random.default_rng(5))
-    Thread(target=scant.play, args=(Watcher, data, "random", np.int64(2), None, 30)).start()
-    board = scant.play(Watcher, [data, "linear"], "random", seeds=np.int64(2), rounds=30)
+    with ThreadPoolExecutor() as pool:
+        alone = pool.submit(scant.play, Watcher, data, "random", np.int64(2), None, 30)
+        board = scant.play(Watcher, [data, "linear"], "random", seeds=2, rounds=30)
+    pd.testing.assert_frame_equal(alone.result(), board[board["stream"] == "arrays"])
     assert {row[1:] for row in Watcher.seen} == {(tmp_path, sys.stdout)}
     assert min(row[0] for row in Watcher.seen) == 0
     assert not any(tmp_path.iterdir()) and not any("scant-" in path for path in sys.path)

@@ -284,6 +284,16 @@ def test_a_file_in_its_own_form_is_no_other(tmp_path, parser, content):
         )
 
 
+def test_a_form_is_not_looked_for_where_another_may_be_meant(tmp_path, monkeypatch):
+    """A function of one's own reads any form, and classes may stand in a table like judgments."""
+    monkeypatch.setattr(tables, "own", lambda *_: lambda path: ([[1, 2]], [9], [1]))
+    (tmp_path / "file").write_text("1 0 2 4\n")
+    classes = dataset("classification", "csv-label-last")
+    for toy, reason in ((dataset(parser="my:read", grades=4), "grade 9"), (classes, "4 fields")):
+        with pytest.raises(DataError, match=reason):
+            conversion.convert(toy, "test", tmp_path / "file", tmp_path / "made")
+
+
 @pytest.mark.parametrize(
     ("grades", "note"),
     [
