@@ -22,7 +22,6 @@ ARGUMENTS = {
     "least-propensity": ("unknown", "least_propensity", "least_propensity={!r}"),
     "less": ("", "less=True", ""),
     "level": (r"\d[\d.]*", "level", "level={}"),
-    "list": (WORD, "columns['list']", "columns={{'list': {!r}}}"),
     "looks": ("", "looks", ""),
     "no-less": ("", "less=False", ""),
     "parts": ("", "results", ""),

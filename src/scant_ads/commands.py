@@ -490,7 +490,7 @@ def _policies(arguments, test) -> dict:
         raise SettingError(f"--policy {twice[0]} is given twice: give each policy once")
     saved, names, policies = _saved(arguments.policy), {}, {}
     for asked in arguments.policy:
-        check_meant(asked, test.policies)
+        check_meant(asked, test)
         is_column = asked in test.policies or asked.startswith((AD, COLUMN))
         if asked in saved:
             names[asked], policies[asked] = Path(asked).stem, Policy.load(asked)

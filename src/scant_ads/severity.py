@@ -5,9 +5,7 @@ from scant_ads.reading.names import word_set
 ABOVE, PLACE = "given-above", "of-place"  # propensities of lists are of another kind than is said
 CERTAIN, WRONG, SCHEDULE = "certain", "wrong-propensities", "schedule"  # of how ads were shown
 LISTS, MATTERS, NOTED = "lists", "above-matters", "above-noted"
-STAYS, LEAK, COSTLY, OTHER_VISITS = "user", "leak", "costs", "other-visits"
-DEAD, FULL, LATE, SCALE, HINDSIGHT = "dead", "all-rewarded", "late-ad", "scale", "hindsight"
-CLIPPED, SEGMENT, DISTRIBUTION, SORTED = "clipped", "dead-segment", "distribution", "sorted"
+DEAD, SEGMENT, HINDSIGHT, LEAK, SORTED = "dead", "dead-segment", "hindsight", "leak", "sorted"
 
 # errors: nothing is learnt from such a log, and nothing is judged by it
 REFUSED = word_set(
@@ -23,7 +21,7 @@ WITHHELD = {
 }
 # warnings with which there is no yes or no, and why
 DOUBTS = {
-    STAYS: (
+    "user": (
         "visits of one user depend on each other, see above. Say whose they are by --user, or "
         "--ignore the column"
     ),
@@ -33,19 +31,19 @@ DOUBTS = {
         "--propensity-of above"
     ),
     LEAK: "a feature seems to come after the click, see above. Leave it out with --ignore",
-    COSTLY: "less may be better, see above. Say which by --less, or --no-less",
-    OTHER_VISITS: "today's rate is of other visits, see above",
+    "costs": "less may be better, see above. Say which by --less, or --no-less",
+    "other-visits": "today's rate is of other visits, see above",
     DEAD: "rewards of an ad are missing, see above",
-    FULL: "all visits of a kind have a reward, see above",
-    LATE: "rewards of an ad look not joined yet, see above",
-    SCALE: "rewards of an ad look as if in another unit, see above",
-    CLIPPED: "rewards of an ad look cut off, see above",
+    "all-rewarded": "all visits of a kind have a reward, see above",
+    "late-ad": "rewards of an ad look not joined yet, see above",
+    "scale": "rewards of an ad look as if in another unit, see above",
+    "clipped": "rewards of an ad look cut off, see above",
     HINDSIGHT: "it looks made from the rewards of this log, see below",
 }
 # warnings that an evaluation repeats, and those that `check` alone gives
 REPEATED = word_set(
     f"all-clicks cut-off duplicates ids late left-out offered policy-low propensity-sum requests "
-    f"unwanted {DISTRIBUTION} {NOTED} {SEGMENT} {SORTED}"
+    f"unwanted distribution {NOTED} {SEGMENT} {SORTED}"
 )
 QUIET = word_set(
     "ads-without-clicks braces constant drift empty id index late-key list no-clicks no-features "

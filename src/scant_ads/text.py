@@ -13,22 +13,10 @@ HOPELESS = 1000  # times the rows; if more are needed, no number is given
 
 def headings(unit: Unit, places: int = 0) -> tuple[str, ...]:
     """The columns of the table of policies; with `places` that of lists."""
+    means, ends = ("approx. from", "to", "SNIPS"), ("possible",)
     if places:
-        by_place = (f"place {number}" for number in range(1, places + 1))
-        return ("policy", unit.mean, "from", "to", *by_place, unit.events, "rows", "weight")
-    return (
-        "policy",
-        unit.mean,
-        "from",
-        "to",
-        "approx. from",
-        "to",
-        "SNIPS",
-        unit.events,
-        "rows",
-        "weight",
-        "possible",
-    )
+        means, ends = (f"place {number}" for number in range(1, places + 1)), ()
+    return "policy", unit.mean, "from", "to", *means, unit.events, "rows", "weight", *ends
 
 
 def signed(value: float, unit: Unit = CLICKS) -> str:

@@ -241,7 +241,11 @@ TABLE = b"query,grade,f1,f2\n1,2,1,2\n1,0,3,0\n"
     ("content", "parsers", "form"),
     [
         (b"PAR1\x15\0", "letor csv letor-groups", "a parquet file. Its parser is parquet"),
-        (gzip.compress(LETOR, mtime=0), "letor csv parquet", "packed by gzip. Let its name end in .gz"),
+        (
+            gzip.compress(LETOR, mtime=0),
+            "letor csv parquet",
+            "packed by gzip. Let its name end in .gz",
+        ),
         (b"PK\3\4..", "letor csv", "packed, or a sheet of Excel"),
         (b"% a\n\n@RELATION x\n@DATA\n1,2\n", "letor csv parquet", "an ARFF file. Make it CSV"),
         (b"9 Q0 doc-1 1 -3.5e-1 me\n", "letor csv", "a run file of TREC"),

@@ -109,7 +109,7 @@ def fits(
     select: float = 1.0,
     progress=None,
     gains: np.ndarray | None = None,
-    loss: Callable[[scorers.Model, Log], float] | None = None,
+    loss: Callable | None = None,
 ) -> list[Fit]:
     """Fit a model for each lambda; with `tuning` "held-out", fit one more to the whole log, with
     the best lambda.
@@ -150,7 +150,7 @@ def fits(
     part, held_out = scorers.split(log, validation, random)
     grid = scorers.fit_grid(kind, part, random, lambdas, settings, progress)
     values = scorers.validate(grid, held_out, threshold)
-    losses = loss and {value: loss(model, held_out) for value, model in grid.items()}
+    losses = {value: loss(model, held_out) if loss else 0.0 for value, model in grid.items()}
     best_lambda = scorers.select(values, losses)
     final_model = scorers.train(
         kind, log, random, replace(settings, regularisation=best_lambda), progress

@@ -614,18 +614,11 @@ def of_model(model) -> type[Scorer]:
             try:
                 if not classifies:
                     return self.model.predict(features)
-                shares, classes = self.model.predict_proba(features), list(self.model.classes_)
+                no_click, click = np.asarray(self.model.predict_proba(features)).T
+                return click if list(self.model.classes_)[1] else no_click
             except Exception as error:  # likewise
-                reason = printable(error).rstrip(".")
-                raise SettingError(
-                    f"{model!r} cannot score {len(features)} rows: {reason}"
-                ) from error
-            if np.shape(shares) != (len(features), 2) or True not in classes:
-                raise SettingError(
-                    f"{model!r}: probabilities of shape {np.shape(shares)} for {len(features)} "
-                    f"rows and the classes {classes}; a column is needed for each of two classes"
-                )
-            return np.asarray(shares)[:, classes.index(True)]
+                what = "has to score rows, a classifier by a column for each of two classes"
+                raise SettingError(f"{model!r} {what}: {printable(error)}") from error
 
     return Fitted
 
@@ -648,9 +641,7 @@ def check_options(kind: str | type[AdLearner], options: Mapping) -> None:
     from scant.schema import check
 
     learner = learner_of(kind)
-    if isinstance(kind, type):
-        return
-    known = settings_of(learner)
+    kind, known = learner.kind, settings_of(learner)
     if ":" not in kind:
         known = {name: of for other in KINDS.values() for name, of in settings_of(other).items()}
         for name in options:

@@ -369,11 +369,10 @@ def validate(models: Mapping[float, Model], log: Log, by: str = "f1") -> dict[fl
     }
 
 
-def select(values: Mapping[float, float], losses: Mapping[float, float] | None = None) -> float:
-    """The lambda of the largest value; of equal values that of the least loss, or the largest one.
+def select(values: Mapping[float, float], losses: Mapping[float, float]) -> float:
+    """The lambda of the largest value; of equal values that of the least loss, and of equal losses
+    the largest lambda.
 
-    values : by lambda, as `validate` gives them
-    losses : by lambda; None for none
+    values, losses : by lambda, the first as `validate` gives them
     """
-    losses = losses or dict.fromkeys(values, 0.0)
     return max(values, key=lambda candidate: (values[candidate], -losses[candidate], candidate))

@@ -236,10 +236,9 @@ def probabilities(
     mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (tally.alike * least_propensity), users)
     if not low <= 1 <= high and alike(tally) is None:
         if high < 1:
-            what = (
-                "are eligible and never shown" if tally.eligible else "cannot be shown to everyone"
-            )
-            which = "eligible" if tally.eligible else f"{ads}"
+            what, which = "cannot be shown to everyone", ads
+            if tally.eligible:
+                what, which = "are eligible and never shown", "eligible"
             reason = (
                 f"some ads {what}, or propensities are too large: showing all {which} ads "
                 f"alike has a mean weight of {mean:.4g} ({low:.4g} to {high:.4g}), not 1"

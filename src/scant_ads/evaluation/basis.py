@@ -18,7 +18,7 @@ from scant_ads.reading.amounts import rounding
 from scant_ads.reading.log import Log
 from scant_ads.reading.summing import Training
 from scant_ads.reading.tally import Summary, Tally
-from scant_ads.severity import CERTAIN, DOUBTS, HINDSIGHT, OTHER_VISITS, QUIET, WITHHELD
+from scant_ads.severity import CERTAIN, DOUBTS, HINDSIGHT, REPEATED, WITHHELD
 
 # what is done with rows of the test that the training log has, too
 SHARED = ("refuse", "drop", "keep")
@@ -60,10 +60,8 @@ class Basis:
         declared: float | str | None = None,
         shared: str = "refuse",
     ):
-        whole = (
-            test.half_of or test
-        )  # what is wrong is told of the log that was given, as `check` does
-        listed = overview.problems(whole, whole.summary() if test.half_of else summary)
+        whole = test.half_of or test  # of which `check` tells what is wrong
+        listed = overview.problems(whole, whole.summary())
         whole.refuse(noted for noted in listed if noted[1].kind not in WITHHELD)
         tally = summary.all()
         if tally.rows < 2:
@@ -86,10 +84,9 @@ class Basis:
         self.least_propensity, self.constant = _least(
             test.name, tally, UNKNOWN if self.places else declared, summary.showings.shares()
         )
-        problems = [problem for _, problem, _ in listed]
-        self.wrong = next((problem for problem in problems if problem.kind in WITHHELD), None)
+        self.wrong = next((problem for _, problem, _ in listed if problem.kind in WITHHELD), None)
         self.in_no_order = summary.showings.in_no_order
-        self._note(whole.name, [problem for problem in problems if problem is not self.wrong])
+        self._note(whole.name, listed)
         if training is not None:
             self._of_one_log(tally, summary)
             self._of_both_logs(tally, summary, shared)
@@ -120,10 +117,13 @@ class Basis:
         """The tally of the log from which today's rate is estimated; `tally` is the test's."""
         return tally if self.same_log else self.training.tally
 
-    def _note(self, name: str, problems: Iterable) -> None:
-        """Note warnings of a log, and what they leave without an answer."""
-        for problem in problems:
-            if problem.kind not in QUIET:
+    def _note(self, name: str, listed: Iterable) -> None:
+        """Note warnings of a log, and what they leave without an answer.
+
+        listed : of `overview.problems`
+        """
+        for _, problem, _ in listed:
+            if problem.kind in (*REPEATED, *DOUBTS):
                 self.notes.append(f"{name}: {problem.reason}. {problem.mend}")
             if problem.kind == HINDSIGHT:
                 self.hindsight.add(problem.column)
@@ -133,7 +133,7 @@ class Basis:
 
     def _of_one_log(self, tally: Tally, summary: Summary) -> None:
         """Note what only one of the two logs has: ads and texts."""
-        training, test = self.training, self.test.name
+        training = self.training
         if new := [
             ad
             for ad in logs.ordered({*tally.ads} - {*training.tally.ads})
@@ -141,17 +141,17 @@ class Basis:
         ]:
             share = sum(int(tally.ads[ad][0].sum()) for ad in new) / tally.rows
             self.notes.append(
-                f"{test}: {100 * share:.3g} % of rows show ads that the training log lacks "
-                f"({logs.listing(new)}): "
-                "learnt policies never show them, so that these rows have weight 0"
+                f"{self.test.name}: {100 * share:.3g} % of rows show ads that the training log "
+                f"lacks ({logs.listing(new)}): learnt policies never show them, so that these rows "
+                "have weight 0"
             )
         new = new_texts(summary.features, training.summary.features, tally.rows)
-        self.notes += [f"{test}: {sentence}" for sentence in new]
+        self.notes += [f"{self.test.name}: {sentence}" for sentence in new]
         if lacking := logs.ordered({*training.tally.ads} - {*tally.ads}):
             self.notes.append(
-                f"{test}: it never shows {len(lacking):,} of the {len({*tally.ads, *lacking}):,} "
-                f"ads ({logs.listing(lacking)}), so that nothing is known of what these would "
-                "earn: policies that show them cannot be judged"
+                f"{self.test.name}: it never shows {len(lacking):,} of the "
+                f"{len({*tally.ads, *lacking}):,} ads ({logs.listing(lacking)}), so that nothing "
+                "is known of what these would earn: policies that show them cannot be judged"
             )
 
     def _of_both_logs(self, tally: Tally, summary: Summary, shared: str) -> None:
@@ -159,22 +159,23 @@ class Basis:
         both.
         """
         training = self.training
-        test = self.test.name
-        train = self.training.name
         count = summary.shared.rows
         whole_log = count == tally.rows == training.tally.rows and training.shares(count, count)
         if whole_log or summary.digests.mark() == training.mark:
-            reason = f"the same log as {train}, from which policies are learnt: it flatters them"
-            raise DataError(
-                test, reason, advice="Evaluate on other visits; --split 0.5 parts one log"
+            reason = (
+                f"the same log as {training.name}, from which policies are learnt: it flatters them"
             )
-        overlap = f"{count:,} of {tally.rows:,} rows are in {train}, too"
+            raise DataError(
+                self.test.name, reason, advice="Evaluate on other visits; --split 0.5 parts one log"
+            )
+        overlap = f"{count:,} of {tally.rows:,} rows are in {training.name}, too"
         chance = training.chance * tally.rows
         if not count:
             pass
         elif not training.shares(count, tally.rows):
             self.notes.append(
-                f"{test}: {overlap}, about as many as chance makes ({chance:,.0f}): they are kept"
+                f"{self.test.name}: {overlap}, about as many as chance makes ({chance:,.0f}): they "
+                "are kept"
             )
         elif shared == "refuse":
             advice = (
@@ -185,24 +186,24 @@ class Basis:
                 f"{overlap} (by chance: about {chance:,.0f}): what was learnt from them is "
                 "judged too well"
             )
-            raise DataError(test, reason, advice=advice)
+            raise DataError(self.test.name, reason, advice=advice)
         elif shared == "keep":
             self.notes.append(
-                f"{test}: {overlap}: if these are the same visits, what was learnt "
+                f"{self.test.name}: {overlap}: if these are the same visits, what was learnt "
                 "is judged too well"
             )
         elif summary.alone.rows < 2:
-            raise DataError(test, f"{overlap}: nothing is left to evaluate on")
+            raise DataError(self.test.name, f"{overlap}: nothing is left to evaluate on")
         else:
-            self.notes.append(f"{test}: {overlap}, and are left out of the test")
+            self.notes.append(f"{self.test.name}: {overlap}, and are left out of the test")
             self.drops = True
         learnt_users, users = (
             part.users.settle().key for part in (training.tally, self._judged(tally, summary))
         )
         if both := np.isin(users, learnt_users).sum():
             self.notes.append(
-                f"{test}: {100 * both / len(users):.3g} % of its users are in "
-                f"{train}, too: rates are of users from whom policies have learnt"
+                f"{self.test.name}: {100 * both / len(users):.3g} % of its users are in "
+                f"{training.name}, too: rates are of users from whom policies have learnt"
             )
 
     def _of_other_visits(self, tally: Tally, summary: Summary) -> None:
@@ -212,22 +213,20 @@ class Basis:
         if self.same_log:
             return
         training = self.training
-        test = self.test.name
-        train = self.training.name
         listed = overview.problems(training.log, training.summary)
         of_showings = (CERTAIN, *WITHHELD)
         training.log.refuse(noted for noted in listed if noted[1].kind not in of_showings)
         self.notes += [
-            f"{train}: {problem.reason}. Today's rate needs none, but learning may suffer"
+            f"{training.name}: {problem.reason}. Today's rate needs none, but learning may suffer"
             for _, problem, _ in listed
             if problem.kind in of_showings
         ]
-        self._note(train, [problem for _, problem, _ in listed if problem.kind not in of_showings])
+        self._note(training.name, listed)
         mean = self.unit.mean
         both_earn = tally.mean("") and training.tally.mean("")
         rates = of_others(tally, training.tally) if both_earn else None
         if rates:
-            self.doubts.add(OTHER_VISITS)
+            self.doubts.add("other-visits")
             self.careful.append(
                 f"Careful: today's {mean} is of other visits, or times, than the test's"
             )
@@ -235,10 +234,10 @@ class Basis:
                 self.unit.rate(*map(self.unit.value, ends)) for ends in rates
             )
             self.notes.append(
-                f"{test}: showing all ads alike earns {test_rate} here, but {training_rate} by "
-                f"{train}: visits, or times, differ, and today's {mean} is that of the training "
-                "log. Policies may look better, or worse, only because of this; --split compares "
-                "on the same visits"
+                f"{self.test.name}: showing all ads alike earns {test_rate} here, but "
+                f"{training_rate} by {training.name}: visits, or times, differ, and today's {mean} "
+                "is that of the training log. Policies may look better, or worse, only because of "
+                "this; --split compares on the same visits"
             )
         test_period, training_period = summary.period, training.summary.period
         if test_period is None or training_period is None:

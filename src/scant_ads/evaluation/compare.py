@@ -10,6 +10,7 @@ from functools import partial
 from shlex import quote
 
 from scant.bandits import evaluation
+from scant.bandits.learners import Uniform
 from scant.data import logs
 from scant.errors import SettingError, is_number, unknown
 from scant_ads import text
@@ -22,7 +23,7 @@ from scant_ads.policies.policy import Policy
 from scant_ads.progress import silent
 from scant_ads.reading import summing
 from scant_ads.reading.folder import ROWS
-from scant_ads.reading.log import Log
+from scant_ads.reading.log import Log, log_of
 from scant_ads.reading.summing import Training
 from scant_ads.reading.tally import Summary
 
@@ -113,14 +114,14 @@ def evaluate(
     SettingError : an unknown policy, one to be learnt although there is no `train`, or no least
         propensity where it is needed
     """
-    test, train = (
-        log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train)
-    )
+    test, train = log_of(test), None if train is None else log_of(train)
     _check_settings(test, train, level, looks, baseline)
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
     check_declared(least_propensity)
     read = partial(summing.summary, test, progress=progress, rows=rows)
+    if baseline == Uniform.kind:
+        candidates.check_meant(baseline, test)
     named = candidates.by_name(policies, test, lambda: _ads(read()))
     named, compared_with = candidates.with_baseline(named, baseline, train is None)
     if test.propensity_of:

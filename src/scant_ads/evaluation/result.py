@@ -172,25 +172,16 @@ class Evaluation:
 
     def table(self) -> list[tuple[str, ...]]:
         """The rows as texts, below `headings`."""
+        means, ends = SHOWN, ("declared_weight",)
         if self.premise:
-            return [
-                (
-                    row["policy"],
-                    *(self.unit.number(row[key]) for key in (*SHOWN[:3], *self._places)),
-                    f"{row['effective_clicks']:,.0f}",
-                    f"{row['effective']:,.0f}",
-                    f"{row['largest_weight']:.3g}",
-                )
-                for row in self.rows
-            ]
+            means, ends = (*SHOWN[:3], *self._places), ()
         return [
             (
                 row["policy"],
-                *(self.unit.number(row[key]) for key in SHOWN),
+                *(self.unit.number(row[key]) for key in means),
                 f"{row['effective_clicks']:,.0f}",
                 f"{row['effective']:,.0f}",
-                f"{row['largest_weight']:.3g}",
-                f"{row['declared_weight']:.3g}",
+                *(f"{row[key]:.3g}" for key in ("largest_weight", *ends)),
             )
             for row in self.rows
         ]

@@ -6,7 +6,7 @@ import numpy as np
 
 from scant.ads import run
 from scant.bandits import policies, scorers
-from scant.bandits.learners import KINDS, NEVER
+from scant.bandits.learners import KINDS
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import SettingError
@@ -65,23 +65,18 @@ class Learnt:
         )
 
 
-def log_loss(model: scorers.Model, log: Log, by: str = "none") -> float:
-    """The log loss of the clicks on the ads shown. Scores are log odds, of regressions
-    probabilities; 0 for a learner without scores.
-
-    by : the measure that a ranker's thresholds, which are taken off, maximise
+def log_loss(model: scorers.Model, log: Log) -> float:
+    """The log loss of the clicks on the ads shown. Scores are log odds, of a ranker less its
+    threshold, of regressions the chances themselves; 0 for a learner without scores.
     """
     from scipy import special
 
     if model.kind == "filter-tree":
         return 0.0
-    scores = model.scores(log.features) - model.thresholds.get(by, 0.0)
-    odds = scores[np.arange(len(log)), log.action].astype(float)
-    if model.kind == "cost-sensitive-oaa":
-        odds = special.logit(np.clip(odds, SMALL, 1 - SMALL))
-    learnt = odds > NEVER
-    odds, reward = odds[learnt], log.reward[learnt]
-    return float((np.logaddexp(0, odds) - reward * odds).sum())
+    scores = model.scores(log.features) - model.thresholds.get("f1", 0.0)
+    shown = scores[np.arange(len(log)), log.action].astype(float)
+    chance = np.clip(shown if model.whole else special.expit(shown), SMALL, 1 - SMALL)
+    return -float(log.reward @ np.log(chance) + (1 - log.reward) @ np.log1p(-chance))
 
 
 def kept_fit(fits: list[run.Fit], held_out: Log) -> run.Fit:
@@ -91,10 +86,10 @@ def kept_fit(fits: list[run.Fit], held_out: Log) -> run.Fit:
     *grid, refitted = fits
     validated = next(fit for fit in grid if fit.regularisation == refitted.regularisation)
     before, after = (
-        (fit.best(held_out.features, held_out.eligible) == held_out.action) * 1.0
+        fit.choice(held_out.features, 0, held_out.eligible).probability(held_out.action)
         for fit in (validated, refitted)
     )
-    lost = (before - after) * held_out.reward / held_out.propensity
+    lost = held_out.reward / held_out.propensity * (before - after)
     return validated if lost.mean() > SURE * lost.std() / np.sqrt(len(lost)) else refitted
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from functools import partial
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from scant_ads.policies import encoding, learning, saving
 from scant_ads.policies.learning import FOREST, LEARNT, PASSES
 from scant_ads.progress import silent
 from scant_ads.reading import batches, formats
-from scant_ads.reading.log import Log, visits_of
+from scant_ads.reading.log import Log, log_of, visits_of
 from scant_ads.reading.visits import Visits
 
 KINDS = {
@@ -138,11 +137,12 @@ class Policy:
         ------
         SettingError, DataError : settings out of range, or a log that cannot be learnt from
         """
-        if isinstance(log, Log):
+        self.inputs = ()
+        if not isinstance(log, Visits):
+            log = log_of(log)
             log.check_learnable(progress)
-        visits = visits_of(log.learnable if isinstance(log, Log) else log)
-        self.learnt = self._learnt(visits, progress=progress)
-        self.inputs = (log.source.path,) if isinstance(log, Log) else ()
+            log, self.inputs = log.learnable.visits, (log.source.path,)
+        self.learnt = self._learnt(log, progress=progress)
         return self
 
     def fitted_to(self, train: Visits, encoded: tuple | None = None, progress=silent) -> "Policy":
@@ -177,11 +177,11 @@ class Policy:
             select=self.select,
             progress=progress,
             gains=gains,
-            loss=partial(learning.log_loss, by=self.threshold),
+            loss=learning.log_loss,
         )
         fitted = fits[-1]
-        if len(fits) > 1:  # the same generator parts the log in the same way
-            _, held_out = scorers.split(log, self.validation, generator(self.seed, "advice"))
+        if len(fits) > 1:  # an equal generator parts the log in the same way
+            held_out = scorers.split(log, self.validation, generator(self.seed, "advice"))[1]
             fitted = learning.kept_fit(fits, held_out)
         return learning.Learnt(encoder, fitted, train.lists)
 
@@ -213,8 +213,7 @@ class Policy:
             scorers.Settings(regularisation=value)
         options, kind = {name: getattr(self, name) for name in OPTIONS}, self.kind
         options = {name: value for name, value in options.items() if value is not None}
-        for one in LEARNT:  # of other kinds, too
-            learners.check_options(one, options)
+        learners.check_options("forest", options)  # also those that other kinds have
         if isinstance(kind, str):
             check_name("kind of learner", kind, LEARNT)
         else:
@@ -250,19 +249,16 @@ class Policy:
     @property
     def remarks(self) -> list[str]:
         """Sentences on what could not be learnt as it was meant."""
-        remarks = []
-        if self.untrained:
-            ads = ", ".join(self.untrained)
-            remarks.append(
-                f"ads {ads} had the same reward in all rows of training, such as no click: shown "
-                "only if all ads are such"
-            )
-        if self._required().fitted.fitted_on == "part":
-            remarks.append(
-                "refitted to all rows it earned less on those that chose lambda, beyond chance: it "
-                "has learnt from the other rows alone"
-            )
-        return remarks
+        untrained = (
+            f"ads {', '.join(self.untrained)} had the same reward in all rows of training, such as "
+            "no click: shown only if all ads are such"
+        )
+        on_part = (
+            "refitted to all rows it earned less on those that chose lambda, beyond chance: it has "
+            "learnt from the other rows alone"
+        )
+        is_on_part = self._required().fitted.fitted_on == "part"
+        return [untrained] * bool(self.untrained) + [on_part] * is_on_part
 
     # --- files
 

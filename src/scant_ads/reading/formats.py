@@ -283,13 +283,13 @@ class Renaming:
     """
 
     def __init__(self, path, options: Options):
-        for role in options.columns:
+        for role, column in options.columns.items():
             if role not in ROLES:
                 raise unknown("role of a column", role, ROLES)
-            if options.columns[role] in options.ignore:
+            if column in options.ignore:
                 raise SettingError(
-                    f"{path}: column {options.columns[role]!r} is the {role}, and --ignore leaves "
-                    "it out: give one of the two"
+                    f"{path}: column {column!r} is the {role}, and --ignore leaves it out: give "
+                    "one of the two"
                 )
         self.path, self.options = path, options
         self.columns, self.ignore = dict(options.columns), frozenset(options.ignore)

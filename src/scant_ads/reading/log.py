@@ -22,7 +22,7 @@ from scant_ads.reading.folder import OF_LOG, ROWS, Folder
 from scant_ads.reading.names import is_called_a_cost
 from scant_ads.reading.tally import CUTS, Summary
 from scant_ads.reading.visits import PLAIN, Batch, Options, Problem, Reading, Visits
-from scant_ads.severity import COSTLY, LEAK
+from scant_ads.severity import LEAK
 from scant_ads.unit import Unit
 
 # rows of a folder that are learnt from, about: as many as fit in memory, and more than steps take
@@ -240,9 +240,11 @@ class Log:
         """
         self.refuse(overview.problems(self, self.summary(progress)))
         if self.propensity_of:
-            reason = "its rows are places of lists, and a policy that is learnt chooses one ad"
-            advice = "Policies of lists are columns policy:NAME, which `scant ads evaluate` judges"
-            raise DataError(self.name, reason, advice=advice)
+            raise DataError(
+                self.name,
+                "its rows are places of lists, and a policy that is learnt chooses one ad",
+                advice="Policies of lists are columns policy:NAME, which are evaluated",
+            )
 
     def split(
         self, share: float = learning.TIME_SHARE, by: str = "random", seed: int = 0
@@ -316,7 +318,7 @@ class Log:
         reason = f"rewards are column {reward!r}, of which less may be better"
         return [
             Problem(
-                COSTLY,
+                "costs",
                 reason,
                 "Say --less if it is, and --no-less if more is better",
                 column=reward,
@@ -454,10 +456,13 @@ class Report(dict):
     __repr__ = __str__
 
 
-def visits_of(log) -> Visits:
-    """The arrays of a `Log`, or of a data frame with the columns of one."""
-    if isinstance(log, Visits):
-        return log
+def log_of(log) -> Log:
+    """A `Log`, or that of a data frame with the columns of one."""
     if isinstance(log, str | Path):
         raise SettingError(f"{str(log)!r} is the name of a file: give Log.read({str(log)!r})")
-    return (log if isinstance(log, Log) else Log.from_frame(log)).visits
+    return log if isinstance(log, Log) else Log.from_frame(log)
+
+
+def visits_of(log) -> Visits:
+    """The arrays of a `Log`, or of a data frame with the columns of one."""
+    return log if isinstance(log, Visits) else log_of(log).visits

@@ -201,6 +201,7 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
     whole.by_id = log.id is not None
     whole.by_user = log.user is not None
     whole.propensity_of = log.propensity_of
+    whole.binary &= bool(np.isin(log.reward, (0, 1)).all())
     if log.timestamp is not None:
         ends = log.timestamp.min(), log.timestamp.max(), *(whole.period or ())
         whole.period = min(ends), max(ends)
