@@ -113,7 +113,7 @@ def short(value) -> str:
     """Text, or another value, of somebody's file as an error quotes it."""
     if isinstance(value, str):
         return repr(value if len(value) <= 40 else value[:37] + "...")
-    written = repr(value)
+    written = printable(repr(value))
     return written if len(written) <= 40 else written[:37] + "..."
 
 

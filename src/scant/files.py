@@ -12,7 +12,7 @@ import shlex
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from glob import escape
 from itertools import combinations
 from pathlib import Path
@@ -179,6 +179,26 @@ def visible(folder: Path, pattern: str) -> list[Path]:
     return sorted(path for path in folder.glob(pattern) if not path.name.startswith("."))
 
 
+def check_unlinked(folder) -> None:
+    """Refuse links, and all else that is neither file nor folder, below a folder that may be
+    somebody else's: what it names could be a secret of whoever reads it, or never end.
+
+    Raises
+    ------
+    DataError : names the first
+    """
+    for place, folders, names in os.walk(folder):
+        for path in (Path(place, name) for name in (*folders, *names)):
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                raise linked(path)
+
+
+def linked(path) -> DataError:
+    """The error for a link in somebody's results."""
+    advice = "Put the file or folder itself there"
+    return DataError(path, "a link, or no file, which is not followed", advice=advice)
+
+
 def parts(folder) -> tuple[list[Path], list[Path]]:
     """The parquet files of a folder and its subfolders, in order; and, in order, files that are
     left out.
@@ -313,7 +333,15 @@ def write_sealed(path, content: dict) -> None:
 def read_sealed(path) -> dict:
     """What `write_sealed` wrote, with its seal; a ValueError for a file that has changed since."""
     check_seal(path)
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+    return _loaded(Path(path).read_text(encoding="utf-8"))
+
+
+def _loaded(text) -> dict:
+    """An object of JSON; a ValueError for what is none, or too deep."""
+    with suppress(RecursionError):
+        if isinstance(content := json.loads(text), dict):
+            return content
+    raise ValueError("its JSON is no object, or too deep")
 
 
 def _place_of_seal(file) -> int:
@@ -443,7 +471,7 @@ def foreign(
 
 def metadata_of(schema) -> dict:
     """The `scant` metadata of an Arrow schema, without the seal; empty if it has none."""
-    metadata = json.loads((schema.metadata or {}).get(METADATA_KEY, b"{}"))
+    metadata = _loaded((schema.metadata or {}).get(METADATA_KEY, b"{}"))
     metadata.pop(SEAL, None)
     return metadata
 

@@ -17,8 +17,15 @@ from scant.errors import SettingError, short, unknown
 LEVELS = (
     100  # of a settings file; the largest of the project has 12, Python's recursion ends at 1,000
 )
+NODES = 200_000  # values of a settings file; the largest of the project has 7,000
+TOO_MANY = f"more than {NODES:,} values, with all that aliases repeat, are no settings"
 WHOLE = 2**63 - 1  # whole numbers have to fit 64 bits
 WORDS = (":bool", ":int", ":float", ":str")  # ends of YAML's tags of what may be ambiguous
+NUMBERS = {  # to YAML 1.2, by their form
+    "[-+]?[0-9]+": int,
+    "0o[0-7]+|0x[0-9a-fA-F]+": lambda word: int(word, 0),
+    r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?": float,
+}
 QUOTED = 200  # characters of a message that are shown
 # Control characters, halves of characters, and two that are none: XML cannot hold them, so figures
 # cannot. And marks that turn round what follows them.
@@ -70,9 +77,9 @@ def parsed(text: str | bytes, where):
 
     Raises
     ------
-    SettingError : it is neither; it is too deep; a key is there twice, or is no text; or a value
-        means one thing in YAML 1.1, which is read here, and another in YAML 1.2 and to most people,
-        as 012 and 1:30 do
+    SettingError : it is neither; it is too deep or too much, with all that aliases repeat; a key is
+        there twice, or is no text; or a value means one thing in YAML 1.1, which is read here, and
+        another in YAML 1.2 and to most people, as 012 and 1:30 do
     """
 
     def mapping(pairs: list[tuple]) -> dict:
@@ -83,12 +90,15 @@ def parsed(text: str | bytes, where):
         return content
 
     with suppress(ValueError, RecursionError):  # else it is YAML, or neither
-        return json.loads(text, object_pairs_hook=mapping)
+        content = json.loads(text, object_pairs_hook=mapping)
+        if any(number > NODES for number, _ in enumerate(_values(content), start=1)):
+            raise SettingError(f"{where}: {TOO_MANY}")
+        return content
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        _check_depth(where, yaml.parse(text, Loader=loader))
+        _check_size(where, yaml.parse(text, Loader=loader))
         document = loader(text)
         if (top := document.get_single_node()) is None:
             return None
@@ -99,19 +109,39 @@ def parsed(text: str | bytes, where):
         raise SettingError(f"{where}: not YAML: {' '.join(str(error).split())}") from None
 
 
-def _check_depth(path, events) -> None:
-    """Raise a SettingError for a document that is too deep.
+def _values(content) -> Iterator:
+    """A value, and all that it holds."""
+    yield content
+    if isinstance(content, dict | list):
+        for value in content.values() if isinstance(content, dict) else content:
+            yield from _values(value)
 
-    It works on the events of the parser, because building a document is recursive, and one that is
-    too deep crashes it.
+
+def _check_size(where, events) -> None:
+    """Raise a SettingError for a document that is too deep, or has too many values.
+
+    An alias counts as all that it repeats. This works on the events of the parser, because building
+    a document is recursive, and one that is too deep, or repeats too much, crashes it.
     """
-    depth = 0
+    nodes, open_, sizes = 0, [], {}  # sizes: by anchor, the values and levels of what it names
     for event in events:
-        kind = type(event).__name__
-        depth += kind.endswith("StartEvent") - kind.endswith("EndEvent")
-        if depth > LEVELS:
-            line = event.start_mark.line + 1
-            raise SettingError(f"{path}: line {line}: {LEVELS} levels are no settings")
+        kind, anchor, size, levels = type(event).__name__, getattr(event, "anchor", None), 1, 0
+        if kind.endswith("EndEvent"):
+            anchor, before, levels = open_.pop()
+            size, sizes[anchor] = 0, (nodes - before, levels)
+        elif kind == "AliasEvent":
+            size, levels = sizes.get(anchor, (size, levels))
+        nodes += size
+        if kind.endswith("StartEvent"):
+            open_.append([anchor, nodes - 1, 1])
+            sizes[anchor] = math.inf, 0  # until it ends: an alias would make it a part of itself
+        elif open_:
+            open_[-1][2] = max(open_[-1][2], levels + 1)
+        line = f"{where}: line {event.start_mark.line + 1}"
+        if len(open_) + levels > LEVELS:
+            raise SettingError(f"{line}: {LEVELS} levels are no settings")
+        if nodes > NODES:
+            raise SettingError(f"{line}: {TOO_MANY}")
 
 
 def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
@@ -155,10 +185,10 @@ def _is_ambiguous(word: str, value) -> bool:
     """Whether a word without quotes, of which YAML 1.1 makes this value, is another to YAML 1.2."""
     if isinstance(value, bool):
         return word.lower() not in ("true", "false")
-    try:
-        return float(re.sub(r"\.(inf|nan)", r"\1", word, flags=re.IGNORECASE)) != value
-    except ValueError:
-        return not isinstance(value, str)
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    readers = (read for form, read in NUMBERS.items() if re.fullmatch(form, word))
+    return next(readers, str)(word) != value
 
 
 def check(content: dict, schema: dict, where: str, of_each: bool = False) -> None:
@@ -250,6 +280,11 @@ def _reason(error) -> str:
     rule, asked, value = error.validator, error.validator_value, error.instance
     several = asked if isinstance(asked, list) else [asked]
     types = [one.get("type") if isinstance(one, dict) else one for one in several]
+    if rule == "maximum" and isinstance(value, int):
+        return f"{value:,} is above the limit of {asked:,}: lower it"
+    for one in error.context:  # of the alternatives, the one that a whole number is too large for
+        if one.validator == "maximum":
+            return _reason(one)
     if rule in ("type", "oneOf", "anyOf") and "integer" in types and isinstance(value, float):
         hint = f": write {int(value)}" if value % 1 == 0 else ""
         return f"{value} is not written as a whole number{hint}"

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import os
 import zipfile
+from base64 import urlsafe_b64encode
 
 import pytest
 import yaml
@@ -10,6 +12,7 @@ from rocrate.rocrate import ROCrate
 
 from scant.cli import main
 from scant.errors import DataError
+from scant.files import FOLDER_MARK
 from scant.finished import archive, manifest, provenance, reading, verifying
 from scant.finished.results import Results
 from scant.schema import PROJECT
@@ -327,6 +330,76 @@ def test_another_workflow_is_said_and_not_archived(study, tmp_path, scant):
         archive.write(study, tmp_path / "x.zip")
 
 
+# --- links
+COMMANDS = [["archive", "--runs"], ["verify"], ["compare", "reference"], ["show"], ["table"]]
+COMMANDS += [["show", "finals"], ["reference"]]
+LINKED = [*FILES, manifest.NAME, "tables", "runs/a", f"figures/{FOLDER_MARK}", "more.txt"]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("name", LINKED)
+def test_no_link_in_results_is_followed(study, scant, tmp_path, monkeypatch, name, command):
+    """A file or folder may be a link whether the manifest lists it or not."""
+    reading.keep(study)
+    monkeypatch.chdir(tmp_path)
+    moved = moved_and_linked(study / name, tmp_path / "elsewhere")
+    before = contents(tmp_path)
+    code, said = scant(*command)
+    assert code and f"{study / name}: a link, or no file, which is not followed" in said
+    assert contents(tmp_path) == before and "secret" not in said
+    (study / name).unlink()
+    moved.rename(study / name)
+    assert command != ["verify"] or scant(*command)[0] == 0
+
+
+def moved_and_linked(path, elsewhere):
+    """Move a file or folder away, or make a secret there, and link to it."""
+    if path.exists():
+        path.rename(elsewhere)
+    else:
+        elsewhere.write_text("secret")
+    path.symlink_to(elsewhere)
+    return elsewhere
+
+
+def test_what_never_ends_is_not_read(study, scant):
+    (study / "tables/finals.csv").unlink()
+    os.mkfifo(study / "tables/finals.csv")
+    assert "or no file, which is not followed" in scant("show", "finals")[1]
+
+
+@pytest.mark.parametrize("depth", range(3))
+def test_an_archive_follows_no_link_of_snakemakes_records(study, scant, tmp_path, depth):
+    """A record that is a link, and a link to a folder of records."""
+    name = urlsafe_b64encode(b"results/small/report.html").decode()
+    place = tmp_path / ".snakemake/metadata" / name
+    place.parent.mkdir(parents=True)
+    place.write_text("secret")
+    code, said = scant("archive", "--output", tmp_path / "whole.zip")
+    names = zipfile.ZipFile(tmp_path / "whole.zip").namelist()
+    assert code == 0 and f".snakemake/metadata/{name}" in names
+    moved_and_linked([place, *place.parents][depth], tmp_path / "elsewhere")
+    code, said = scant("archive", "--output", tmp_path / "x.zip")
+    assert code == 1 and f"{place}: a link" in said and not (tmp_path / "x.zip").exists()
+
+
+def test_a_reference_is_written_through_no_link(study, scant, tmp_path):
+    (mine := tmp_path / "mine/tables").mkdir(parents=True)
+    (mine / "finals.csv").write_text("mine")
+    (study.parent / "reference").mkdir()
+    (study.parent / "reference/small").symlink_to(mine.parent)
+    code, said = scant("reference")
+    assert code == 1 and "reference/small: a link" in said
+    assert contents(mine.parent) == {mine / "finals.csv": b"mine"}
+
+
+def test_results_that_are_a_link_as_a_whole_are_read(study, scant, tmp_path):
+    """Whoever has them elsewhere has made the link."""
+    study.rename(tmp_path / "elsewhere")
+    study.symlink_to(tmp_path / "elsewhere")
+    assert scant("verify")[0] == 0 and scant("archive", "--output", tmp_path / "x.zip")[0] == 0
+
+
 # --- damaged manifests
 WHOLE = {"study": "small", "files": {}} | {name: {} for name in manifest.SCHEMA["required"][2:]}
 MADE = {"date": "2026-11-23T05:46:42+00:00", "commit": None, "clean": None, "lock": None}
@@ -340,6 +413,13 @@ DAMAGED = {
     "a commit that is a number": WHOLE | {"made": MADE | {"commit": 7}, "results": {}},
     "a list of settings": WHOLE | {"settings": []},
     "half of a surrogate pair": WHOLE | {"versions": {"numpy": "\ud800"}},
+    "an attribution that is a number": WHOLE | {"settings": {"attribution": 5}},
+    "data sets in a list": WHOLE | {"settings": {"datasets": []}},
+    "data without a part": WHOLE | {"data": {"nosuch": None}},
+    "a checksum of data that is a number": WHOLE | {"data": {"a/b": 5}},
+    "a source without text": WHOLE | {"sources": [{"title": 5, "url": ""}]},
+    "inputs without what an archive says of them": WHOLE | {"made": MADE, "inputs": {}},
+    "more than anybody makes": json.dumps(WHOLE | {"data": {"a/b": [0] * 200_000}}).encode(),
     "not a number": WHOLE | {"settings": {"a": float("nan")}},
     "deep": b'{"settings": ' + b'{"a":' * 5000 + b"1" + b"}" * 5001,
     "rather deep": json.dumps(WHOLE)[:-1].encode() + b', "more": ' + b"[" * 960 + b"]" * 960 + b"}",
@@ -373,5 +453,5 @@ def test_a_damaged_manifest_is_one_line(study, scant, command):
 
 
 def test_a_manifest_may_hold_infinite_settings(study):
-    change(study, settings={"rates": [float("inf")]})
+    change(study, settings={"datasets": {}, "rates": [float("inf")]})
     assert verifying.verify(study).same == 7

@@ -5,12 +5,23 @@ came out.
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from scant.clicklogs import drawings, estimates, fitting, frames, learners, quantities, run, storage
+from scant.clicklogs import (
+    drawings,
+    estimates,
+    fitting,
+    frames,
+    learners,
+    logs,
+    quantities,
+    run,
+    storage,
+)
 from scant.clicklogs.family import Rankings
 from scant.clicklogs.policies import Policy
 from scant.data import stream as streams
@@ -118,6 +129,7 @@ def test_a_job_plays_all_learners_on_the_logs_of_some_seeds():
         (("click_logs", "log", "exploration"), "none", "exploration"),
         (("click_logs", "log", "visits"), 500, "log: visits is 600, and the log has 500"),
         (("learners", "pooled", "curve"), "known", "curve"),
+        (("experiments", "toy", "visits"), [1], "visits.0: 1 is less than the minimum of 2"),
     ],
 )
 def test_what_cannot_be_played_is_refused(path, value, message):
@@ -137,6 +149,28 @@ def test_what_a_stream_has_not_is_refused(stream, changes, message):
         learners.site(streams.read(stream), LOG | changes)
 
 
+class Queries(SimpleNamespace):
+    """What of a stream decides which of its queries are visited, and held out."""
+
+    def __len__(self):
+        return len(self.relevant)
+
+
+def test_a_query_that_is_held_out_has_a_relevant_document():
+    """And one that is visited has documents for all places."""
+    stream = Queries(
+        offsets=np.array([0, 3, 5, 8, 11, 14, 17]), relevant=np.array([1, 1, 0, 1, 0, 2])
+    )
+    found = logs.split(stream, {"places": 3, "held_out": 3, "logging_queries": 1})
+    split = [found.trained_on.tolist(), found.visited.tolist(), found.held_out.tolist()]
+    assert split == [[0, 1, 2], [0, 2], [3, 5]]
+    with pytest.raises(SettingError, match="no query that is held out has a relevant document"):
+        logs.split(
+            Queries(offsets=stream.offsets, relevant=np.array([1, 1, 1, 0, 0, 0])),
+            LOG | {"held_out": 3},
+        )
+
+
 # --- fits
 
 
@@ -153,6 +187,10 @@ def test_the_cross_entropy_is_the_least():
     weights = fitting.cross_entropy(found, values)
     for move in 1e-3 * np.r_[np.eye(3), -np.eye(3)]:
         assert loss(weights) < loss(weights + move)
+    # all on the first of two documents: PENALTY alone keeps the weight w of their distance finite
+    two = fitting.Documents(np.array([[1.0], [0.0]]), np.array([0]))
+    (w,) = fitting.cross_entropy(two, np.array([1.0, 0.0]))
+    assert fitting.PENALTY * w == pytest.approx(1 / (1 + np.exp(w)), rel=1e-3)
     assert not fitting.cross_entropy(found, np.zeros(20)).any()
 
 
@@ -263,6 +301,19 @@ def test_rows_of_estimators_and_learners(played):
     for name in ("estimate", "truth"):
         assert sums[name].to_numpy() == pytest.approx(whole[name].to_numpy())
     assert traces.loc[traces["learner"] == "pooled", "curve"].eq("harvested").all()
+
+
+def test_of_two_visits_every_learner_learns(stream, tmp_path):
+    """The least that a study may ask for."""
+    run.draw("log", LOG, stream, path := tmp_path / "log.parquet", 7, 0)
+    job = {
+        "study": "toy", "study_seed": 7, "experiment": "toy", "stream": "log", "kind": "rankings",
+        "click_log": LOG, "learners": list(LEARNERS.items()), "visits": [2, 3],
+    }  # fmt: skip
+    run.run(job, out := tmp_path / "run.parquet", [0], {"streams": [stream], "logs": [path]})
+    rows = read_parquet(out).to_pandas().query("place == 0")
+    assert rows["ndcg@10"].between(0, 1).sum() == 6 * 2
+    assert np.isfinite(rows["estimate"]).sum() == 5 * 2
 
 
 def test_tables_figures_and_quantities(played):

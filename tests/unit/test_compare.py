@@ -461,6 +461,10 @@ def test_damaged_studies(make, capsys, file, text, message):
 def test_unfinished_studies(make, tmp_path, capsys):
     whole, empty = make(), tmp_path / "results/empty"
     refused(capsys, "there is no such folder", "compare", whole, empty)
+    # what is misspelt is not to be made a reference
+    misspelt, hint = whole.with_name(f"{whole.name}l"), f"Did you mean {whole}?"
+    for pair in (("reference", misspelt), (misspelt, "reference"), (whole, misspelt)):
+        refused(capsys, f"{misspelt}: there is no such folder. {hint}", "compare", *pair)
     empty.mkdir()
     refused(capsys, "holds no finished claims or tables", "compare", whole, empty)
     with pytest.raises(SystemExit) as left:

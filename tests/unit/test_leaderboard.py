@@ -139,10 +139,10 @@ study: s
 games:
   heads_1: &flip {stream: flip, settings: {items: 3}, loss: dcg}
   tails: *flip
-learners: {good: {kind: ftpl}, bad: {kind: ftpl}, b&w: {kind: ftpl}}
+learners: {good: {kind: ftpl}, bad: {kind: ftpl}, both: {kind: ftpl, title: b&w}}
 experiments:
   games: &games
-    {kind: fixed-items, games: [heads_1, tails], learners: [good, bad, b&w], rounds: 9, batch: 6,
+    {kind: fixed-items, games: [heads_1, tails], learners: [good, bad, both], rounds: 9, batch: 6,
      seeds: 6}
   once: {<<: *games, seeds: 1}
 """)
@@ -168,7 +168,7 @@ def test_the_command_prints_and_writes_what_the_frame_has(folder, tmp_path, caps
     assert pd.read_csv(csv).drop(columns="tuning").equals(board.drop(columns="tuning"))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["learner", "heads_1", "tails"] and len(lines) == 1 + 3 + 3
-    assert [line.split()[0] for line in lines[1:4]] == list(dict.fromkeys(board["learner"]))
+    assert [line.split()[0] for line in lines[1:4]] == list(dict.fromkeys(board["learner_title"]))
     assert sum(map("".join(lines[:4]).count, "*†")) == (~board["told_apart"]).sum()
     assert "Bonferroni" in lines[-2] and f"over {SEEDS} seeds" in lines[-2]
     assert main([*command, "--rows", "streams", "--rank", "--output", str(tex)]) == 0
@@ -184,7 +184,7 @@ def test_the_command_prints_and_writes_what_the_frame_has(folder, tmp_path, caps
     head, *rows = capsys.readouterr().out.splitlines()[:4]
     assert "minus b&w" in head
     assert [row.split()[0] for row in rows] == board.query("stream == 'tails'").sort_values("rank")[
-        "learner"
+        "learner_title"
     ].tolist()
     assert main([*command, "--stream", "tail"]) == 1
     assert "did you mean 'tails'" in capsys.readouterr().err
@@ -233,7 +233,7 @@ def test_where_means_print_equal_the_difference_tells_them_apart():
     assert [cell["near"] for cell in cells] == ["", "-0.0003", ""]
     assert cells[1]["apart"] == "[-0.0004, -0.0002]"
     two = pd.concat([near, near.assign(stream="t", stream_title="T")])
-    assert "0.691 [0.688, 0.694] (-0.0003)" in leaderboard.text(two)
+    assert "0.691 [0.687, 0.694] (-0.0003)" in leaderboard.text(two)
     alone = leaderboard.text(near)  # has them in a column of their own
     assert "(-0.0003)" not in alone and "-0.0003 [-0.0004, -0.0002]" in alone
 

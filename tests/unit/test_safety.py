@@ -1,12 +1,16 @@
 """Data from outside are data: nothing is run, and nothing takes more than a limit allows."""
 
 import ast
+import copy
+import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
+from small_studies import put
 
 from scant import files, schema
 from scant.cli import LOOK, main, parser
@@ -34,6 +38,7 @@ IMPORTERS = {  # may import by name: the learners that a study names; what famil
     "src/scant/declare/families.py",
     "src/scant/__init__.py",  # a module of its own, when `scant.results` is called
     "src/scant_ads/__init__.py",  # likewise, for its public names
+    "src/scant/serving.py",  # what jobs import
 }
 # compiled code, as Numba packs it, of folders that are one's own
 PICKLES = {"src/scant/kernels/__init__.py"}
@@ -55,7 +60,7 @@ def check_call(path: str, call: ast.Call) -> None:
     """Assert that a call runs nothing that a file holds."""
     name = ast.unparse(call.func)
     options = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
-    harmless = name in ("re.compile", "platform.system")
+    harmless = name in ("re.compile", "platform.system", "loop.compile")  # of Numba
     assert name.rpartition(".")[2] not in UNSAFE or harmless, (path, name)
     assert options.get("allow_pickle", "False") == options.get("shell", "False") == "False", path
     if name in ("np.load", "numpy.load"):
@@ -174,6 +179,55 @@ def test_a_command_that_only_looks_runs_no_code_of_a_study(tmp_path, monkeypatch
     folders = {"compare": ["results/s", "reference"], "datasets": []}.get(command, ["results/s"])
     main([command, *folders])
     assert not Path("ran").exists()
+
+
+THEIRS = yaml.safe_load("""
+study: s
+claims: null
+streams: {a: {generator: linear, settings: {queries: 12, documents: 4}}, d: {dataset: ohsumed}}
+learners: {l: {kind: slam, rates: [0.5]}}
+experiments: {e: {streams: [a, d], learners: [l], rounds: 10, seeds: 2}}
+""")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        ("experiments.e.seeds", 10**9, "experiments.e.seeds: 1,000,000,000 is above the limit"),
+        ("experiments.e.sweep", [{"rounds": [*range(1, 7001)]}], "combinations"),
+        ("study", None, "'study' is a required property"),
+        ("study", "a/b", "does not match"),
+        ("experiments", [1], r"experiments: \[1\] is not of type 'object'"),
+        ("experiments.e.title", 5, "experiments.e.title: 5 is not of type 'string'"),
+        ("experiments.e.learners", ["nobody"], "not a study whose parts fit"),
+        ("experiments.e.streams", ["nowhere"], "not a study whose parts fit each other"),
+        ("experiments.e.streams", None, "holds no runs"),
+        ("learners.l.kind", "nosuch", "unknown kind of learner 'nosuch'"),
+        ("datasets", {"nosuch": None}, "nosuch"),
+        ("attribution", 5, "attribution"),
+        ("missing", ["nosuch"], "nosuch"),
+        ("claims", 5, "claims"),
+    ],
+)
+def test_a_study_of_others_is_checked_before_it_is_used(
+    tmp_path, monkeypatch, capsys, path, value, reason
+):
+    monkeypatch.chdir(tmp_path)
+    put(config := copy.deepcopy(THEIRS), path, value)
+    Path("results/s").mkdir(parents=True)
+    Path("results/s/study.json").write_text(json.dumps(config))
+    assert main(["table", "results/s"]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert "study.json" in line or "results/s: holds no runs" in line, line
+    assert re.search(reason, line), line
+
+
+def test_a_study_of_others_may_not_be_a_part_of_itself(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("results/s").mkdir(parents=True)
+    Path("results/s/study.json").write_text("&e {a: *e}")
+    assert main(["table", "results/s"]) == 1
+    assert "study.json: line 1: more than 200,000 values" in capsys.readouterr().err
 
 
 def test_what_a_study_names_is_not_imported_by_those_who_look():

@@ -14,6 +14,7 @@ from small_studies import put
 
 from scant import schema
 from scant.errors import SettingError
+from scant.study import schema as study_schema
 from scant.study import settings as studies
 from scant.study.schema import ID_RULE
 
@@ -75,6 +76,15 @@ def test_ids_that_are_one_file_on_some_systems(path, value):
     assert "differ in upper and lower case alone" in refused(changed(path, value))
 
 
+def repeated(form: str, levels: int, times: int) -> str:
+    """YAML whose every value is the one before, some times."""
+    lines = ["a0: &a0 {x: 1}"]
+    for level in range(1, levels):
+        aliases = ", ".join([f"*a{level - 1}"] * times)
+        lines.append(f"a{level}: &a{level} {form.format(aliases)}")
+    return "\n".join(lines)
+
+
 TWO_KEYS = (("true", "True"), ("1", "1.0"), ("~", "null"), ("2020-01-01", "x"), ("yes", "on"))
 NO_TEXT = "is no text. Put it in quotes"
 
@@ -92,6 +102,12 @@ NO_TEXT = "is no text. Put it in quotes"
         (f"a: [1, {'9' * 5000}]\n", "not YAML"),
         ("a: " + "[" * 101 + "]" * 101, "100 levels"),
         ("a: [1\n", r"not YAML: .*\Z"),
+        ("a: &e {a: *e}\n", "line 1: more than 200,000 values, with all that aliases repeat"),
+        (repeated("[{}]", 9, 9), "line [67]: more than 200,000 values, with all that aliases"),
+        (repeated("{{<<: [{}]}}", 9, 9), "line [67]: more than 200,000 values"),
+        (repeated("[{}]", 150, 1), "line 98: 100 levels are no settings"),
+        ("a: [" + "1," * 200_000 + "]", "line 1: more than 200,000 values"),
+        ('{"a": [' + "1," * 200_000 + "1]}", "more than 200,000 values"),
         ("a: 1\n---\nb: 1\n", r"not YAML: .*\Z"),
     ],
 )
@@ -105,7 +121,8 @@ def test_what_yaml_takes_for_something_else(tmp_path, text, reason):
     ("word", "read"),
     yaml.safe_load("""
 [['012', '10'], ['-0_12', '-10'], ['08', '"08"'], ['0b11', '3'], ['1:30', '90'],
- ['1:30.5', '90.5'], ['1e-5', '"1e-5"'], ['no', 'false'], ['Yes', 'true'], ['on', 'true']]
+ ['1:30.5', '90.5'], ['1e-5', '"1e-5"'], ['no', 'false'], ['Yes', 'true'], ['on', 'true'],
+ ['1_000', '1000'], ['0x1_0', '16'], ['-0x96', '-150'], ['0o14', '"0o14"'], ['1_0.5', '10.5']]
 """),
 )
 def test_words_that_the_versions_of_yaml_read_otherwise_are_refused(word, read):
@@ -116,8 +133,12 @@ def test_words_that_the_versions_of_yaml_read_otherwise_are_refused(word, read):
 
 
 def test_words_that_all_versions_of_yaml_read_alike():
-    text = "[1_000, -7, 1.0e-5, .5, .inf, -.inf, true, False, null, ~, 0x, 2020-01-01, a b]"
+    text = """
+[-7, +7, 1.0e-5, .5, 1., .inf, -.Inf, true, False, null, ~, 0x, 0x96, 2020-01-01, a b, nan,
+ Infinity, inf, 12345678901234567, _1]
+"""
     assert schema.parsed(text, "a") == yaml.safe_load(text)
+    assert math.isnan(schema.parsed("[.nan]", "a")[0])
 
 
 @settings(max_examples=500)
@@ -129,9 +150,9 @@ def test_a_number_is_what_its_digits_say(word):
         return
     if isinstance(read, str):
         with pytest.raises(ValueError, match="could not convert"):
-            float(read)
+            float(read.replace("_", "?"))
     elif read is not None:
-        assert read == float(word)
+        assert read == (int(word, 16) if word.startswith("0x") else float(word))
 
 
 def test_json_is_read_as_json_whatever_its_name(tmp_path):
@@ -145,3 +166,101 @@ def test_json_is_read_as_json_whatever_its_name(tmp_path):
     (tmp_path / "a.json").write_text('{"a": ' * 5000)
     with pytest.raises(SettingError, match="100 levels are no settings"):
         schema.read_yaml(tmp_path / "a.json")
+
+
+# --- what no machine can play
+PLACES = yaml.safe_load("""
+streams: {d: {dataset: ohsumed}, adversary: {generator: adversary, settings: {ratio: 9}}}
+click_logs: {c: {stream: d}}
+games: {g: {stream: flip, loss: dcg, settings: {items: 20, relevant: 1}}}
+logs: {h: {campaign: hotel}}
+populations: {p: {generator: linear}}
+learners: {i: {kind: item-position}, f: {kind: forest}, k: {kind: rtopkf},
+  s: {kind: erm-l2, surrogate: smoothdcg}}
+experiments:
+  clicks: {kind: rankings, click_logs: [c], learners: [i]}
+  game: {kind: fixed-items, games: [g], learners: [k], rounds: 100}
+  ads: {kind: ads, logs: [h], learners: [f]}
+  erm: {kind: generalisation, populations: [p], learners: [s], ascents: 1}
+coverage: {repeats: 10}
+""")
+
+
+def integers(rule, path=()):
+    """The rules of whole numbers in a schema, by their place."""
+    if isinstance(rule, dict):
+        kind = rule.get("type", ())
+        if "integer" in ([kind] if isinstance(kind, str) else kind):
+            yield ".".join(path), rule
+        for key, part in rule.items():
+            yield from integers(part, (*path, str(key)))
+    elif isinstance(rule, list):
+        for number, part in enumerate(rule):
+            yield from integers(part, (*path, str(number)))
+
+
+def test_every_whole_number_of_a_study_has_a_limit():
+    found = dict(integers(study_schema.schema()))
+    assert len(found) > 50
+    assert [place for place, rule in found.items() if "maximum" not in rule] == []
+
+
+LOWER = "above the limit of .*: lower it"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        ("experiments.e.rounds", 10**12, f"experiments.e.rounds: 1,000,000,000,000 is {LOWER}"),
+        ("experiments.game.rounds", [10, 10**12], f"rounds: 1,000,000,000,000 is {LOWER}"),
+        ("experiments.e.seeds", 10**9, f"experiments.e.seeds: 1,000,000,000 is {LOWER}"),
+        ("experiments.e.tuning_seeds", 10**9, LOWER),
+        ("experiments.clicks.visits", [10**12], f"experiments.clicks.visits.0: .*{LOWER}"),
+        ("click_logs.c.visits", 10**12, f"click_logs.c.visits: .*{LOWER}"),
+        ("click_logs.c.held_out", 10**15, f"click_logs.c.held_out: .*{LOWER}"),
+        ("streams.a.settings.documents", 10**12, f"settings.documents: .*{LOWER}"),
+        (
+            "streams.a.settings.documents",
+            10**8,
+            "streams.a: queries x documents x features: .*lower",
+        ),
+        ("streams.adversary.settings", {"ratio": 10**9}, f"settings.ratio: .*{LOWER}"),
+        ("games.g.settings.items", 10**9, f"settings.items: .*{LOWER}"),
+        ("experiments.game.rounds", 10**9 - 1, "rounds x items: .* are the most: lower them"),
+        ("logs.h.train_rows", 10**9, "rows x dimensions: .*lower them"),
+        ("logs.h.settings", {"share": 10**9}, f"share: .*{LOWER}"),
+        ("learners.f.trees", 10**9, f"trees: .*{LOWER}"),
+        ("learners.s.starts", 10**9, f"starts: .*{LOWER}"),
+        ("coverage.repeats", 10**9, f"coverage.repeats: .*{LOWER}"),
+        ("populations.p.settings", {"distinct": 10**9}, "the most: lower n"),
+        ("experiments.erm.ascents", 10**9, f"ascents: .*{LOWER}"),
+        (
+            "experiments.e.sweep",
+            [{"rounds": [*range(1, 8000)]}],
+            "7,999 combinations, and 1,000 are",
+        ),
+        (
+            "experiments.e.sweep",
+            [{"rounds": [*range(1, 102)], "keep": [i / 20 for i in range(1, 11)]}],
+            "1,010 combinations",
+        ),
+    ],
+)
+def test_numbers_that_no_machine_can_play(path, value, reason):
+    config = copy.deepcopy(SMALL)
+    for section, entries in copy.deepcopy(PLACES).items():
+        config.setdefault(section, {}).update(entries)
+    studies.load(config)
+    put(config, path, value)
+    message = refused(config)
+    assert re.search(reason, message) and "\n" not in message
+
+
+def test_jobs_that_no_workflow_can_plan():
+    config = changed("experiments.e.seeds", 100_001)
+    config["experiments"]["e"]["batch"] = 1
+    assert refused(config) == (
+        "experiments: 100,006 jobs, and 100,000 are the most: raise batch, or lower seeds"
+    )
+    config["experiments"]["e"]["batch"] = 100
+    studies.load(config)

@@ -14,7 +14,7 @@ from scant.ads.questions import ADS
 from scant.bandits.campaigns import RULES
 from scant.bandits.learners import KINDS, LAMBDAS, Uniform, learner_of
 from scant.bandits.scorers import UNDERSAMPLED, check
-from scant.declare.declarations import Setting
+from scant.declare.declarations import Setting, check_numbers, whole_number
 from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError, errors_of
 from scant.study.plan import BANDIT, CAMPAIGN, COVERAGE, OPEN, batches, span, tables_of, untitled
@@ -37,13 +37,11 @@ LOG = {
                 "Rows of the log that trains; by default the campaign's impressions "
                 "times its share."
             ),
-            "type": "integer",
-            "minimum": 2,
+            **whole_number(2),
         },
         "test_rows": {
             "description": "Rows of the log that tests, likewise.",
-            "type": "integer",
-            "minimum": 2,
+            **whole_number(2),
         },
         "dataset": {
             "description": "A classification set, which is made a log anew for each seed, or a set "
@@ -92,16 +90,14 @@ STUDY_OF_BOUNDS = {
     "properties": {
         "repeats": {
             "description": "How many campaigns are simulated for each setting.",
-            "type": "integer",
-            "minimum": 1,
-            "default": 2000,
+            **whole_number(1, 10_000_000, default=2000),
         },
         "rows": {
             "description": "How many rows their logs have.",
             "type": "array",
             "minItems": 1,
             "uniqueItems": True,
-            "items": {"type": "integer", "minimum": 40},
+            "items": whole_number(40),
             "default": [2000, 20000, 200000],
         },
         "drifts": {
@@ -136,6 +132,8 @@ def _check_log(log: dict, datasets: dict) -> None:
 
     if "campaign" in log:
         campaigns.check(log["campaign"], log["settings"])
+        rows = max(log.get("train_rows", 0), log.get("test_rows", 0))
+        check_numbers(rows=rows, dimensions=campaigns.Settings(**log["settings"]).dimensions)
     else:
         dataset = registry.find(datasets, log["dataset"])
         if dataset.task not in ("ads", "classification"):
@@ -374,7 +372,7 @@ class Ads(Family):
         ),
         Setting(
             "undersample",
-            {"type": ["integer", "null"], "minimum": 1, "default": None},
+            whole_number(type=["integer", "null"], default=None),
             about="Reading: negatives kept for each positive, drawn at random; null for all.",
             reading=True,
             some=True,
@@ -421,7 +419,7 @@ class Ads(Family):
         ),
         Setting(
             "users",
-            {"type": "integer", "minimum": 2, "default": 262144},
+            whole_number(2, default=262144),
             about="Over how many users of a campaign the true CTR is averaged.",
         ),
     )

@@ -87,10 +87,13 @@ RULES = {
     "sharpness": ("How far its scores differ, a standard deviation in log-odds.", {"minimum": 0}),
     "floor": ("Its least propensity.", {"exclusiveMinimum": 0}),
     "scale": ("What click rates are multiplied by.", {"exclusiveMinimum": 0}),
-    "share": ("The share of the table's impressions that a log has.", {"exclusiveMinimum": 0}),
+    "share": (
+        "The share of the table's impressions that a log has.",
+        {"exclusiveMinimum": 0, "maximum": 100},
+    ),
     "world": (
         "The seed of what the campaign is; two campaigns differ also with the same seed.",
-        {"minimum": 0},
+        {"minimum": 0, "maximum": 2**63 - 1},
     ),
 }
 SIMULATIONS = dict.fromkeys(CAMPAIGNS, Settings)

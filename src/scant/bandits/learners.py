@@ -16,7 +16,7 @@ import numpy as np
 
 from scant.bandits import forests, policies
 from scant.data.logs import Log
-from scant.declare.declarations import Learner, Look, Setting, own_class, settings_of
+from scant.declare.declarations import Learner, Look, Setting, own_class, settings_of, whole_number
 from scant.errors import DataError, SettingError, printable, unknown
 
 LAMBDAS = (0.01, 0.1, 1.0, 10.0)  # thesis, 5.6
@@ -42,20 +42,20 @@ GRID = Setting(
 )
 STEPS = Setting(
     "steps",
-    {"type": "integer", "minimum": 1},
+    whole_number(),
     about="Steps of stochastic gradient descent for each ad.",
     absent=1_000_000,
 )
-TREES = Setting("trees", {"type": "integer", "minimum": 1}, about="Trees of a forest.", absent=200)
+TREES = Setting("trees", whole_number(1, 100_000), about="Trees of a forest.", absent=200)
 TREE_ROWS = Setting(
     "tree_rows",
-    {"type": "integer", "minimum": 1},
+    whole_number(),
     about="The rows that each tree of a forest learns from, drawn at random; as many as the ad has "
     "if absent or more.",
 )
 LEAF = Setting(
     "leaf",
-    {"type": "integer", "minimum": 1},
+    whole_number(),
     about="The least rows of a leaf of a forest.",
     absent=1,
 )

@@ -56,10 +56,15 @@ def top_share(gains: np.ndarray, share: float) -> np.ndarray:
 
     The number of features is rounded, a half up, and at least one.
     """
-    if not 0 < share <= 1:
-        raise SettingError(f"the share of features is {share}; it must be above 0 and at most 1")
+    check_share(share)
     count = max(1, math.floor(share * len(gains) + 0.5))
     return np.sort(np.argsort(-gains, kind="stable")[:count])
+
+
+def check_share(share: float) -> None:
+    """Raise a SettingError for what is no share of features."""
+    if not 0 < share <= 1:
+        raise SettingError(f"the share of features is {share}; it must be above 0 and at most 1")
 
 
 def _mutual_information(groups: np.ndarray, clicked: np.ndarray) -> float:

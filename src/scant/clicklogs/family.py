@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 from scant.clicklogs.learners import ESTIMATORS, LEARNERS
 from scant.clicklogs.policies import EXPLORATIONS
 from scant.clicklogs.questions import RANKINGS
-from scant.declare.declarations import Setting
+from scant.declare.declarations import Setting, whole_number
 from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError, check_name, errors_of
 from scant.rankers import clicks
 from scant.rankers.streams import largest_grade
 from scant.study.plan import CLICKS, OPEN, STREAM, batches, learners_of, span, untitled
 
-SIZE = {"type": "integer", "minimum": 1}
+VISIT = whole_number(2, 100_000_000)  # one has no variance; a log is held in memory
 CLICK_LOG = {
     "description": "A click log of the queries of a stream.",
     "required": ["stream"],
@@ -32,22 +32,18 @@ CLICK_LOG = {
         },
         "places": {
             "description": "How many documents a list has. Queries with fewer are not visited.",
-            **SIZE,
-            "maximum": 10,
-            "default": 10,
+            **whole_number(1, 10, default=10),
         },
-        "visits": {"description": "How many visits the log has.", **SIZE, "default": 10000},
+        "visits": {"description": "How many visits the log has.", **VISIT, "default": 10000},
         "held_out": {
             "description": "How many of the stream's queries, the last ones, are not visited, and "
             "tell how well a ranker ranks.",
-            **SIZE,
-            "default": 100,
+            **whole_number(default=100),
         },
         "logging_queries": {
             "description": "On the grades of how many queries, the first ones, the logging ranker "
             "is fitted.",
-            **SIZE,
-            "default": 20,
+            **whole_number(default=20),
         },
         "exploration": {
             "description": "How the logging policy explores: by lists from the Plackett-Luce model "
@@ -93,7 +89,7 @@ def _check_stream(study: dict, datasets: Mapping, log: dict) -> None:
 
 VISITS = Setting(
     "visits",
-    {"type": "array", "minItems": 1, "uniqueItems": True, "items": SIZE, "default": [1000, 10000]},
+    {"type": "array", "minItems": 1, "uniqueItems": True, "items": VISIT, "default": [1000, 10000]},
     "How many visits of the log are used, from its beginning; a list.",
 )
 

@@ -247,14 +247,14 @@ def read(path) -> tuple[Log, dict]:
         (`check`)
     """
     table = _parquet(path)
-    metadata = files.metadata_of(table.schema)
-    if metadata.get("kind") != KIND:
-        raise DataError(
-            path,
-            "not an ads log of this project",
-            advice="Read another's log with `scant_ads.Log.read`",
-        )
     with files.foreign(path, "log of this project", files.anew(path)):
+        metadata = files.metadata_of(table.schema)
+        if metadata.get("kind") != KIND:
+            raise DataError(
+                path,
+                "not an ads log of this project",
+                advice="Read another's log with `scant_ads.Log.read`",
+            )
         return check(_log(table, metadata), path), metadata
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +13,24 @@ from typing import Any, ClassVar, NamedTuple
 
 from scant.errors import SettingError, nearest
 
+MOST = 1_000_000_000  # of a number that a study sets: no machine can play more
+NUMBERS = 10_000_000_000  # of a stream, a game or a log
 TUNING = 1_000_000  # the first seed that chooses learning rates; those below are reported
+
+
+def whole_number(least: int = 1, most: int = MOST, **rule) -> dict:
+    """The JSON schema of a whole number."""
+    return {"type": "integer", "minimum": least, "maximum": most, **rule}
+
+
+def check_numbers(**counts: int) -> None:
+    """Raise a SettingError for more numbers than a machine can hold: the product of some settings,
+    by name.
+    """
+    if (numbers := math.prod(counts.values())) > NUMBERS:
+        raise SettingError(
+            f"{' x '.join(counts)}: {numbers:,} numbers, and {NUMBERS:,} are the most: lower them"
+        )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import Any
 
-from scant.declare.declarations import Learner, Setting, called, own, own_class
+from scant.declare.declarations import MOST, Learner, Setting, called, own, own_class
 from scant.errors import SettingError, check_name, errors_of
 
 FAMILIES = {  # by kind, in the order in which the page shows them
@@ -31,8 +31,8 @@ TITLE = {
 }
 CLOSED = {"type": "object", "additionalProperties": False}
 TYPES = {
-    int: {"type": "integer"},
-    int | None: {"type": "integer"},
+    int: {"type": "integer", "maximum": MOST},
+    int | None: {"type": "integer", "maximum": MOST},
     float: {"type": "number"},
     str: {},
 }

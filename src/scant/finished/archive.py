@@ -13,6 +13,7 @@ import re
 import shlex
 import zipfile
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +21,7 @@ from typing import NamedTuple
 from scant import __version__
 from scant.data import registry
 from scant.errors import SettingError
-from scant.files import FOLDER_MARK, atomic, check_outputs, damaged
+from scant.files import FOLDER_MARK, atomic, check_outputs, damaged, linked
 from scant.finished import manifest, provenance, reading, verifying
 from scant.finished.provenance import REGISTRY
 from scant.page import templates
@@ -97,8 +98,11 @@ def write(folder, target=None, runs: bool = False) -> Path:
         name: provenance.source(name, folder) for name in content["inputs"] if name not in results
     }
     stamp = tuple(map(int, re.findall(r"\d+", content["made"]["date"])[:6]))
+    # checks the study's own ones, too
+    known = registry.load(extra=content["settings"]["datasets"])
     read_me = readme(content, workflow).encode()
-    described = json.dumps(crate(content, results, workflow), indent=1, ensure_ascii=False).encode()
+    described = crate(content, results, workflow, known)
+    described = json.dumps(described, indent=1, ensure_ascii=False).encode()
     with (
         atomic(target) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -123,11 +127,12 @@ def _records(results: dict[str, Path], folder: Path) -> dict[str, Path]:
         text = urlsafe_b64encode(name.encode()).decode()
         # as Snakemake's persistence
         *parts, last = (text[start : start + 254] for start in range(0, len(text), 254))
-        records = (
-            "/".join([".snakemake/metadata", *(f"@{part}" for part in parts), last]),
-            f"{name}/{FOLDER_MARK}",
-        )
-        found |= {record: place / record for record in records if (place / record).is_file()}
+        record = "/".join([".snakemake/metadata", *(f"@{part}" for part in parts), last])
+        mark = folder.joinpath(*Path(name).parts[2:], FOLDER_MARK)
+        both = {record: place / record, f"{name}/{FOLDER_MARK}": mark}
+        found |= {name: path for name, path in both.items() if path.is_file()}
+        if record in found and found[record].resolve() != place.resolve() / record:
+            raise linked(found[record])
     return found
 
 
@@ -201,12 +206,15 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes, stamp: tuple) -> N
     archive.writestr(entry, content)
 
 
-def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) -> dict:
+def crate(
+    content: dict, results: dict[str, Path], workflow: dict[str, Path], known: Mapping
+) -> dict:
     """The metadata of the archive, as JSON-LD.
 
     content : the study's manifest
     results, workflow : the files of both, by their names in the archive; what the study reads is
         among the latter
+    known : the data sets, by id
     """
     from rocrate.model import ContextEntity
     from rocrate.rocrate import ROCrate
@@ -294,7 +302,6 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
         ],
     }
     about |= {"url": whose.url} if whose.url else {}
-    known = registry.load(extra=content["settings"]["datasets"])
     read = dict.fromkeys(name.partition("/")[0] for name in content["data"])
     about["isBasedOn"] = [
         add(f"#data-{id}", "Dataset", name=known[id].title or id, license=known[id].terms)

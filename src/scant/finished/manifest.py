@@ -10,12 +10,12 @@ from pathlib import Path
 
 from scant.data.registry import reading_modules
 from scant.errors import DataError, SettingError, printable
-from scant.files import anew, sha256, write_text
+from scant.files import anew, check_unlinked, sha256, write_text
 from scant.finished import provenance
-from scant.schema import PROJECT, check, read_yaml, with_defaults
+from scant.schema import PROJECT, check, parsed, read_yaml, with_defaults
 from scant.study import code
 from scant.study.plan import ORIGINAL, Plan
-from scant.study.schema import ID_RULE, schema
+from scant.study.schema import ID_RULE, WRITTEN, schema
 from scant.verdict import selection
 
 NAME = "manifest.json"
@@ -26,6 +26,7 @@ VERSIONS = ("Python", "scant", "numpy", "scipy", "pandas", "scikit-learn", "numb
 OF_A_RUN = ("made", "results", "workflow", "elsewhere")
 SCHEMA = read_yaml(Path(__file__).with_name("manifest.schema.yaml"))
 SCHEMA["$defs"]["id"] = ID_RULE
+SCHEMA["properties"]["settings"]["properties"]["attribution"] = WRITTEN["study"]["attribution"]
 SCHEMA["$defs"]["checksums"]["propertyNames"] = {"pattern": f"^({provenance.PLAIN.pattern})$"}
 # keys of a claim that do not test it
 WORDS = ("source", "statement", "row", "chosen", "family", "data", "figure")
@@ -89,15 +90,16 @@ def read(folder, advice: str = "") -> dict:
 
     Raises
     ------
-    DataError : it is damaged, or not a manifest
+    DataError : it is damaged, or not a manifest; or the folder holds a link
     """
     path = Path(folder, NAME)
+    check_unlinked(folder)
     if not path.is_file():
         return {}
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parsed(path.read_text(encoding="utf-8"), "manifest")
         check(content, SCHEMA, "manifest")
-    except (ValueError, RecursionError, SettingError) as error:
+    except (ValueError, SettingError) as error:
         reason = f"is no whole manifest of a study ({printable(error)})"
         raise DataError(path, reason, advice=advice or anew(path)) from None
     return content

@@ -10,8 +10,18 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from scant.errors import DataError, SettingError
-from scant.files import anew, atomic, harmless_text, number, read_rows, sha256, visible, write_text
+from scant.errors import DataError, SettingError, nearest
+from scant.files import (
+    anew,
+    atomic,
+    check_unlinked,
+    harmless_text,
+    number,
+    read_rows,
+    sha256,
+    visible,
+    write_text,
+)
 from scant.finished import manifest
 from scant.verdict import readings
 from scant.verdict.readings import Cell, Claim
@@ -83,13 +93,24 @@ def pair(a, b) -> tuple[Path, Path]:
     Raises
     ------
     SettingError : both are that word
+    DataError : the other is not there
     """
     if a == b == REFERENCE:
         what = f"{REFERENCE} stands for the reference of the other study"
         raise SettingError(f"{what}: give one folder, results/STUDY")
-    return (reference_of(b) if a == REFERENCE else Path(a)), (
-        reference_of(a) if b == REFERENCE else Path(b)
+    return (reference_of(_there(b)) if a == REFERENCE else Path(a)), (
+        reference_of(_there(a)) if b == REFERENCE else Path(b)
     )
+
+
+def _there(folder) -> Path:
+    """The folder. A DataError if there is none; it suggests the nearest one."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        near = nearest(folder.name, [path.name for path in folder.parent.glob("*/")])
+        advice = f"Did you mean {folder.with_name(near)}?" if near else ADVICE
+        raise DataError(folder, "there is no such folder", advice=advice)
+    return folder
 
 
 def read(folder) -> Finished:
@@ -101,10 +122,10 @@ def read(folder) -> Finished:
         or does not fit its manifest
     """
     folder = Path(folder)
-    if not folder.is_dir():
-        advice = f"Make it of a finished study: scant reference {studied(folder)}"
-        advice = advice if is_reference(folder) else ADVICE
+    if is_reference(folder) and not folder.is_dir() and (study := studied(folder)).is_dir():
+        advice = f"Make it of a finished study: scant reference {study}"
         raise DataError(folder, "there is no such folder", advice=advice)
+    _there(folder)
     made = manifest_of(folder)
     # what earlier versions of the study left behind is no part of it
     listed = made.get("files", ())
@@ -151,6 +172,7 @@ def keep(folder) -> Path:
     drawn = study.manifest.get("results", {}).items()
     drawn = {name: digest for name, digest in drawn if fnmatchcase(name, "figures/*.csv")}
     _check_unchanged(folder, drawn)
+    check_unlinked(target.parent)  # or what is written would follow it
     contents = {f"tables/{name}.csv": study.tables[name] for name in KEPT if name in study.tables}
     if study.claims is not None:
         cells = [{name: row[name] for name in KEPT_OF_CELLS if name in row} for row in study.cells]

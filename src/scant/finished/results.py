@@ -6,14 +6,15 @@ from pathlib import Path
 import pandas as pd
 
 from scant.declare import families
-from scant.errors import DataError, SettingError, check_name
-from scant.files import anew, foreign, metadata_of, read_parquet
+from scant.errors import DataError, SettingError, check_name, errors_of
+from scant.files import anew, check_unlinked, foreign, metadata_of, read_parquet
 from scant.finished import manifest
 from scant.finished.provenance import FINISH, STUDY
 from scant.present import ranking, tables, traces
-from scant.schema import read_yaml
+from scant.schema import check, read_yaml
 from scant.study import settings
 from scant.study.plan import Plan, Runs
+from scant.study.schema import schema
 from scant.verdict import readings
 
 
@@ -31,6 +32,7 @@ class Results:
         if not self.folder.is_dir():
             advice = "Name the folder of a study's results, results/STUDY"
             raise DataError(self.folder, "is not there", advice=advice)
+        check_unlinked(self.folder)
 
     def __repr__(self) -> str:
         return f"Results({str(self.folder)!r})"
@@ -158,7 +160,13 @@ class Results:
     @cached_property
     def _plan(self) -> Plan:
         """The plan of the study, from the copy of its settings."""
-        return Plan(*settings.load(read_yaml(self._there(STUDY)), checked=True))
+        path = self._there(STUDY)
+        config = read_yaml(path)
+        with errors_of(str(path)), foreign(path, "study whose parts fit each other", FINISH):
+            check(config, schema(), "study")
+            plan = Plan(*settings.load(config, checked=True))
+            list(plan.jobs)  # planned here, where an error has its place
+        return plan
 
     def _runs(self, experiment: str) -> Runs:
         """The run files of an experiment of the study, in this folder, and its details."""
@@ -168,6 +176,8 @@ class Results:
             for file in self._plan.run_files(experiment)
         )
         files = [str(self.folder / name) for name in names]
+        if not files:
+            raise DataError(self.folder, f"holds no runs of {experiment}", advice=FINISH)
         return Runs(experiment, files, self._plan.details(experiment))
 
     def _there(self, name: str) -> Path:

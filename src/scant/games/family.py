@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any, ClassVar
 
-from scant.declare.declarations import Setting
+from scant.declare.declarations import Setting, whole_number
 from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError, errors_of
 from scant.games.learners import LEARNERS
@@ -250,12 +250,12 @@ class FixedItems(Family):
             "rounds",
             {
                 "oneOf": [
-                    {"type": "integer", "minimum": 1},
+                    whole_number(),
                     {
                         "type": "array",
                         "minItems": 1,
                         "uniqueItems": True,
-                        "items": {"type": "integer", "minimum": 1},
+                        "items": whole_number(),
                     },
                 ]
             },

@@ -30,7 +30,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.declare.declarations import Look, Setting, own_class, settings_of
+from scant.declare.declarations import Look, Setting, own_class, settings_of, whole_number
 from scant.errors import SettingError, unknown
 from scant.games.blocks import REST, AdaptiveRTopKF, AnytimeRTopKF, Blocks
 from scant.games.forecaster import Forecaster
@@ -98,7 +98,7 @@ class RTopKF(Blocks):
         K,
         Setting(
             "blocks",
-            {"type": "integer", "minimum": 1},
+            whole_number(),
             about="K, the number of blocks; theory's if absent.",
         ),
         replace(REST, absent="random"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scant.declare import declarations
-from scant.declare.declarations import Setting
+from scant.declare.declarations import Setting, whole_number
 from scant.errors import SettingError
 from scant.games.losses import Loss
 from scant.theory import game_bounds
@@ -17,7 +17,7 @@ from scant.theory import game_bounds
 # A setting that several learners have. `absent` is the default of the argument of `__init__`.
 K = Setting(
     "k",
-    {"type": "integer", "minimum": 1},
+    whole_number(),
     about="How many items on top of a ranking are seen.",
     absent=1,
 )

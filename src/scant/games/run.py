@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+from scant.declare.declarations import check_numbers
 from scant.declare.own import naming
 from scant.declare.runs import kept_rounds, origin, table_of
 from scant.files import write_parquet
@@ -120,6 +121,7 @@ def check(game: dict, learner: dict, rounds: int) -> None:
     A user's own learner is not made here.
     """
     probed = probe(game, rounds)
+    check_numbers(rounds=rounds, items=probed.items)
     settings = played(learner)
     kind = settings.pop("kind")
     if ":" not in kind:

@@ -23,7 +23,7 @@ VECTORS = np.array(table_b1.VECTORS, np.int8)
 FIRST, SECOND = (np.array(table_b1.TWENTIETHS[name]) / 20 for name in ("first", "second"))
 
 RULES = {  # what the settings mean, and their limits, see `scant.declare.families.Place`
-    "items": ("m, how many items.", {"minimum": 1}),
+    "items": ("m, how many items.", {"minimum": 1, "maximum": 100_000}),
     "relevant": ("How many of them are relevant.", {"minimum": 1}),
     "probability": ("With which a relevance flips, or is redrawn.", {"minimum": 0, "maximum": 1}),
     "noise": ("The standard deviation of Gaussian noise.", {"minimum": 0}),

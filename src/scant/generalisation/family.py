@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from scant.data.registry import find
-from scant.declare.declarations import Setting
+from scant.declare.declarations import Setting, whole_number
 from scant.declare.families import Family, Job, Place, Quantity, Shown
 from scant.errors import SettingError, errors_of, unknown
 from scant.generalisation.learners import LEARNERS
@@ -18,7 +18,6 @@ from scant.study.plan import STREAM, batches, learners_of, span, untitled
 
 LARGEST_SAMPLE = 6e8  # bytes of the features of a sample
 SIMULATED = 20  # features of a simulated population, if an experiment does not say
-SIZE = {"type": "integer", "minimum": 1}
 # what the settings of generators mean, and their limits, see `scant.declare.families.Place`
 RULES = {
     "grades": ("The highest grade.", {"minimum": 1, "maximum": 30}),
@@ -96,7 +95,7 @@ POPULATIONS = Place(
 
 
 def _sizes(**rule) -> dict:
-    return {"type": "array", "minItems": 1, "uniqueItems": True, "items": SIZE, **rule}
+    return {"type": "array", "minItems": 1, "uniqueItems": True, "items": whole_number(), **rule}
 
 
 def _check_sizes(study: dict, datasets: Mapping, experiment: dict, population: dict) -> None:
@@ -119,11 +118,12 @@ def _check_sizes(study: dict, datasets: Mapping, experiment: dict, population: d
         )
     used = settings.get("informative") or d
     for key, queries, width in (("n", n, d), ("reference", experiment["reference"], used)):
-        if (size := 4 * queries * m * width) > LARGEST_SAMPLE:
+        drawn = max(m, settings.get("distinct") or 1)
+        if (size := 4 * queries * drawn * width) > LARGEST_SAMPLE:
             raise SettingError(
-                f"{key} x m x d: {queries:,} queries of {m:,} documents with {width:,} features "
-                "take "
-                f"{size / 1e9:.1f} GB, and {LARGEST_SAMPLE / 1e9:.1f} GB are the most: lower {key}"
+                f"{key} x m x d: {queries:,} queries of {drawn:,} documents with {width:,} "
+                f"features take {size / 1e9:.1f} GB, and {LARGEST_SAMPLE / 1e9:.1f} GB are the "
+                f"most: lower {key}"
             )
 
 
@@ -181,7 +181,7 @@ SETTINGS = (
             "type": ["array", "null"],
             "minItems": 1,
             "uniqueItems": True,
-            "items": SIZE,
+            "items": whole_number(),
             "default": None,
         },
         (
@@ -196,17 +196,17 @@ SETTINGS = (
     ),
     Setting(
         "fresh",
-        {"type": "integer", "minimum": 2, "default": 4000},
+        whole_number(2, default=4000),
         "How many fresh queries measure the risk.",
     ),
     Setting(
         "reference",
-        {"type": "integer", "minimum": 4, "default": 20000},
+        whole_number(4, default=20000),
         "How many further queries the best weights are found on.",
     ),
     Setting(
         "ascents",
-        {"type": "integer", "minimum": 0, "default": 0},
+        whole_number(0, 100_000, default=0),
         (
             "From how many weights a search for the largest gap between risk and mean loss starts; "
             "0 for no search."

@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from scant.declare import declarations
-from scant.declare.declarations import Look, Setting
+from scant.declare.declarations import Look, Setting, whole_number
 from scant.errors import SettingError
 from scant.theory import generalisation as theory
 from scant.theory.constants import SURROGATES
@@ -41,7 +41,7 @@ LAMBDA = Setting(
 )
 STARTS = Setting(
     "starts",
-    {"type": "integer", "minimum": 1},
+    whole_number(1, 100_000),
     "From how many weights a search for the least SmoothDCG starts: 0, and random ones.",
     absent=5,
     when=("surrogate", NOT_CONVEX),

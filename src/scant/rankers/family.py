@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import product
 
 from scant import measures
-from scant.declare.declarations import Setting
+from scant.declare.declarations import Setting, whole_number
 from scant.declare.families import Family, Job, Quantity, Shown
 from scant.errors import SettingError, errors_of
 from scant.rankers import click_learners, clicks, learners, steps, top
@@ -35,7 +35,7 @@ SOURCE = Setting(
 )
 ROUNDS = Setting(
     "rounds",
-    {"default": None, "oneOf": [{"type": "null"}, {"type": "integer", "minimum": 1}]},
+    {"default": None, "oneOf": [{"type": "null"}, whole_number()]},
     about=(
         "The horizon, one number; null for one pass over the stream. Longer horizons pass over "
         "it again."
@@ -79,7 +79,7 @@ TUNING = Setting(
 )
 TUNING_SEEDS = Setting(
     "tuning_seeds",
-    {"type": "integer", "minimum": 0, "default": 5},
+    whole_number(0, 1_000_000, default=5),
     about="How many further seeds choose the learning rates under the reading held-out.",
     plays=False,
 )

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.declare.declarations import Look, Setting
+from scant.declare.declarations import Look, Setting, whole_number
 from scant.errors import SettingError
 from scant.measures import rank
 from scant.rankers.learners import Contextual
@@ -26,9 +26,7 @@ def _numbers(name: str, about: str) -> Setting:
     return Setting(name, rule, about, absent=[1.0])
 
 
-K = Setting(
-    "k", {"type": "integer", "minimum": 1}, "How many grades on top the learner sees.", absent=1
-)
+K = Setting("k", whole_number(), "How many grades on top the learner sees.", absent=1)
 EXPLORED = Setting(
     "explore",
     {"enum": list(EXPLORE)},

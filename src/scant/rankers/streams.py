@@ -6,7 +6,7 @@ Quick to import.
 import inspect
 from collections.abc import Mapping
 
-from scant.declare.declarations import defaults_of, own
+from scant.declare.declarations import check_numbers, defaults_of, own, whole_number
 from scant.declare.families import Place
 from scant.errors import SettingError
 
@@ -19,7 +19,7 @@ ID = {"$ref": "#/$defs/id"}
 RULES = {
     "queries": ("How many queries.", {"minimum": 1}),
     "documents": ("Documents of each query.", {"minimum": 2}),
-    "features": ("Features of each document.", {"minimum": 1}),
+    "features": ("Features of each document.", {"minimum": 1, "maximum": 100_000}),
     "grades": ("The highest grade.", {"minimum": 1, "maximum": 30}),
     "margin": ("The score difference of neighbouring grades.", {"exclusiveMinimum": 0}),
     "noise": ("The noise of the scores that grades come from.", {"minimum": 0}),
@@ -29,7 +29,7 @@ RULES = {
         {"minimum": -1, "maximum": 1},
     ),
     "distribution": ("Which distribution of Table B.1.", {"enum": ["first", "second"]}),
-    "ratio": ("R_X^2 / margin^2, one more than the rounds.", {"minimum": 3}),
+    "ratio": ("R_X^2 / margin^2, one more than the rounds.", {"minimum": 3, "maximum": 100_000}),
 }
 STREAM = {
     "description": "A stream has either a generator or a dataset.",
@@ -91,7 +91,7 @@ STREAM = {
             "type": "object",
             "additionalProperties": False,
             "properties": {
-                name: {"description": RULES[name][0], "type": "integer", **RULES[name][1]}
+                name: {"description": RULES[name][0], **whole_number(), **RULES[name][1]}
                 for name in ("queries", "documents")
             },
         },
@@ -115,6 +115,10 @@ def check(stream: dict, datasets: dict) -> None:
             inspect.signature(function).bind(None, **stream["settings"])
         except TypeError as error:
             raise SettingError(f"{stream['generator']}: {error}") from None
+    elif "generator" in stream:
+        sizes = _drawn(stream).items()
+        sizes = {key: size for key, size in sizes if key in ("queries", "documents", "features")}
+        check_numbers(**sizes)
     if "dataset" in stream:
         from scant.data import registry  # here, since only planning needs it
 
@@ -141,11 +145,16 @@ def largest_grade(stream: dict, datasets: Mapping) -> int | None:
         return 1
     if "dataset" in stream:
         return datasets[stream["dataset"]].grades
+    return _drawn(stream).get("grades")
+
+
+def _drawn(stream: dict) -> dict:
+    """The settings that a simulated stream is drawn with."""
     from scant.rankers.generators import GENERATORS  # here, since only planning needs it
 
     name = stream["generator"]
     drawn = own(name, "generator", "function") if ":" in name else GENERATORS[name]
-    return (defaults_of(drawn) | stream["settings"]).get("grades")
+    return defaults_of(drawn) | stream["settings"]
 
 
 def changes(stream: dict, reading: str) -> bool:

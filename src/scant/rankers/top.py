@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.declare.declarations import Look, Setting, settings_of
+from scant.declare.declarations import Look, Setting, settings_of, whole_number
 from scant.errors import SettingError
 from scant.measures import rank
 from scant.rankers import click_learners, estimators, held_out, steps
@@ -195,7 +195,7 @@ SURROGATE = Setting(
 )
 K = Setting(
     "k",
-    {"type": "integer", "minimum": 1},
+    whole_number(),
     about="How many grades on top the learner sees; by default the fewest that it can do with.",
 )
 MISMATCH = Setting(
@@ -238,7 +238,7 @@ SEEN_LOSS = Setting(
 )
 SEEN_K = Setting(
     "k",
-    {"oneOf": [{"type": "integer", "minimum": 1}, {"const": estimators.ALL}]},
+    {"oneOf": [whole_number(), {"const": estimators.ALL}]},
     about=(
         "How many grades on top the learner sees, or all; by default 1 for squared and 2 for the "
         "others."

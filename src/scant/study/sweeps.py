@@ -4,6 +4,7 @@ experiment.
 A level is a value that a sweep gives to a reading.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from itertools import product
@@ -14,6 +15,8 @@ from scant.declare.families import Family
 from scant.errors import SettingError, errors_of
 from scant.schema import check
 from scant.study.schema import learner_settings, readings
+
+COMBINATIONS = 1_000  # of the levels of a sweep; the largest of the project has 16
 
 
 def expand(study: dict, datasets: Mapping) -> dict:
@@ -136,6 +139,10 @@ def _combinations(experiment: dict) -> list[dict]:
         for key, values in ordered.items():
             for value in values:
                 check({key: value}, {"properties": {key: rules[key]}}, "a level")
+        if (count := math.prod(map(len, ordered.values())) + len(combinations)) > COMBINATIONS:
+            raise SettingError(
+                f"{count:,} combinations, and {COMBINATIONS:,} are the most: give fewer levels"
+            )
         combinations += [
             dict(zip(ordered, values, strict=True)) for values in product(*ordered.values())
         ]

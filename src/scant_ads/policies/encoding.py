@@ -95,22 +95,31 @@ def fit(visits: Visits) -> Encoder:
         imputer = SimpleImputer(strategy="median", keep_empty_features=True)
         imputer.fit(visits.features[:: max(1, len(visits) // SAMPLE), numeric])
         medians = imputer.statistics_.astype(np.float32)
-    names = [visits.names[index] for index in numeric] + [
-        f"{visits.names[index]} is missing" for index in lacking
-    ]
-    places = {}
+    places, start = {}, len(numeric) + len(lacking)
     if texts:
         one_hot = OneHotEncoder(max_categories=MOST, handle_unknown="infrequent_if_exist")
         one_hot.fit(_codes(visits, texts))
         infrequent = one_hot.infrequent_categories_
         for name, codes, rare in zip(texts, one_hot.categories_, infrequent, strict=True):
             kept = codes if rare is None else np.setdiff1d(codes, rare)
-            other = -1 if rare is None else len(names) + len(kept)
+            other = -1 if rare is None else start + len(kept)
             places[name] = np.full(len(texts[name]) + 1, other)
-            places[name][kept] = len(names) + np.arange(len(kept))
-            names += [f"{name}={texts[name][code]}" for code in kept.tolist()]
-            names += [f"{name}=(another)"] if rare is not None else []
-    return Encoder(visits.names, texts, numeric, lacking, medians, places, tuple(names))
+            places[name][kept] = start + np.arange(len(kept))
+            start += len(kept) + (rare is not None)
+    encoded = encoded_names(visits.names, texts, numeric, lacking, places)
+    return Encoder(visits.names, texts, numeric, lacking, medians, places, encoded)
+
+
+def encoded_names(names, texts, numeric, lacking, places) -> tuple[str, ...]:
+    """The names of encoded features; for parameters see `Encoder`."""
+    encoded = [names[index] for index in numeric]
+    encoded += [f"{names[index]} is missing" for index in lacking]
+    for name, place in places.items():
+        *columns, other = place.tolist()
+        of_texts = zip(texts[name], columns, strict=True)
+        encoded += [f"{name}={text}" for text, column in of_texts if column != other]
+        encoded += [f"{name}=(another)"] * (other >= 0)
+    return tuple(encoded)
 
 
 def _codes(visits: Visits, texts: Mapping[str, tuple[str, ...]]) -> np.ndarray:

@@ -10,9 +10,9 @@ from scant.ads import run
 from scant.bandits import learners, scorers
 from scant.bandits.learners import LAMBDAS
 from scant.bandits.policies import THRESHOLDS, Choice
-from scant.bandits.selection import information_gain
+from scant.bandits.selection import check_share, information_gain
 from scant.data import logs
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, check_name, unknown
 from scant.randomness import generator
 from scant_ads.policies import encoding, learning, saving
 from scant_ads.policies.learning import FOREST, LEARNT, PASSES
@@ -158,25 +158,7 @@ class Policy:
     def _learnt(
         self, train: Visits, encoded: tuple | None = None, progress=silent
     ) -> learning.Learnt:
-        self._check_kinds()
-        if not 0 <= self.epsilon <= 1:
-            raise SettingError(f"epsilon is {self.epsilon}; a probability is from 0 to 1")
-        if not 0 < self.validation < 1:
-            raise SettingError(
-                f"validation share is {self.validation}; it must be above 0 and below 1"
-            )
-        for value in self.lambdas:  # also where the kind has none
-            scorers.Settings(regularisation=value)
-        if isinstance(self.kind, str) and self.kind not in LEARNT:
-            raise unknown("kind of learner", self.kind, LEARNT)
-        kind = self.kind if isinstance(self.kind, str) else learners.of_model(self.kind)
-        options = {name: value for name in OPTIONS if (value := getattr(self, name)) is not None}
-        settings = scorers.Settings(
-            standardise=self.standardise,
-            undersample=self.undersample,
-            options=options,
-            passes=PASSES if self.steps is None else None,
-        )
+        kind, settings = self._checked()
         if encoded is None:
             encoder = encoding.fit(train)
             encoded = encoder, encoder.transform(train)
@@ -203,8 +185,13 @@ class Policy:
             fitted = learning.kept_fit(fits, held_out)
         return learning.Learnt(encoder, fitted, train.lists)
 
-    def _check_kinds(self) -> None:
-        """Raise a SettingError for a setting that is a text, say, where a number is needed."""
+    def _checked(self) -> tuple[str | type, scorers.Settings]:
+        """The kind of learner, or its class, and the settings of its scorers.
+
+        Raises
+        ------
+        SettingError : a setting is out of range, or a text, say, where a number is needed
+        """
         if isinstance(self.lambdas, str) or not isinstance(self.lambdas, Iterable):
             raise SettingError(f"lambdas are {self.lambdas!r}; they are a list of numbers")
         for setting in [part for part in fields(self) if part.type in KINDS]:
@@ -215,6 +202,28 @@ class Policy:
                 raise SettingError(f"{setting.name} is {value!r}; it is {KINDS[kind]}")
         if self.threshold not in THRESHOLDS:
             raise unknown("threshold", self.threshold, THRESHOLDS)
+        if not 0 <= self.epsilon <= 1:
+            raise SettingError(f"epsilon is {self.epsilon}; a probability is from 0 to 1")
+        if not 0 < self.validation < 1:
+            raise SettingError(
+                f"validation share is {self.validation}; it must be above 0 and below 1"
+            )
+        check_share(self.select)
+        for value in self.lambdas:  # also where the kind has none
+            scorers.Settings(regularisation=value)
+        options, kind = {name: getattr(self, name) for name in OPTIONS}, self.kind
+        options = {name: value for name, value in options.items() if value is not None}
+        learners.check_options("forest", options)  # also those that other kinds have
+        if isinstance(kind, str):
+            check_name("kind of learner", kind, LEARNT)
+        else:
+            kind, options = learners.of_model(kind), {}
+        return kind, scorers.Settings(
+            standardise=self.standardise,
+            undersample=self.undersample,
+            options=options,
+            passes=PASSES if self.steps is None else None,
+        )
 
     def _required(self) -> learning.Learnt:
         if self.learnt is None:
@@ -272,10 +281,8 @@ class Policy:
         ------
         DataError : no such file, or one that is damaged or no saved policy
         """
-        settings, learnt = saving.load(path)
-        with files.foreign(path, "saved policy"):
-            policy = cls(**settings)
-        policy.learnt, policy.inputs = learnt, (path,)
+        policy = saving.load(path, cls)
+        policy.inputs = (path,)
         return policy
 
     # --- use

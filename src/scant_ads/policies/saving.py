@@ -4,7 +4,7 @@ Loading one runs no code. Its seal tells a damaged file.
 """
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,65 +14,63 @@ from scant import files
 from scant.ads import run
 from scant.bandits import learners, scorers
 from scant.bandits.forests import Trees
-from scant.bandits.policies import THRESHOLDS
-from scant.errors import DataError, SettingError
+from scant.bandits.policies import MEASURES
+from scant.errors import DataError, SettingError, errors_of
 from scant_ads.policies import learning
-from scant_ads.policies.encoding import Encoder
+from scant_ads.policies.encoding import Encoder, encoded_names
 
 KIND = "ads policy"  # `kind` in the metadata of a saved policy
-VERSION = 1
-TREES = {  # the arrays of forests, and their types
-    "roots": np.int64,
-    "left": np.int32,
-    "right": np.int32,
-    "feature": np.int32,
-    "threshold": float,
-    "value": float,
-}
+VERSION = 2
+READ = (1, VERSION)  # files of version 1 say more than is needed
+LARGEST = float(np.finfo(np.float32).max)  # of a number: features have single precision
+TREES = tuple(part.name for part in fields(Trees))
+NO_TREES = Trees(np.zeros(0, np.int64), *np.zeros((3, 0), np.int32), *np.zeros((2, 0)))
+TYPES = dict.fromkeys(("centre", "width", "medians"), np.float32)  # of arrays; others are int64
+TYPES |= dict.fromkeys(("left", "right", "feature"), np.int32)
+TYPES |= dict.fromkeys(("weights", "intercepts", "threshold", "value"), np.float64)
 LINEAR = ("logistic", "auc-ranker")  # kinds whose scorers are weights and an intercept
 
 
 def save(policy, path) -> None:
     """Write a fitted policy as an Arrow file, whole or not at all."""
     check_kind(policy)
-    learnt = policy._required()
-    fit, encoder = learnt.fitted, learnt.encoder
-    model = fit.model
-    arrays = {
-        "centre": model.centre,
-        "width": model.width,
-        "seen": fit.seen.astype(np.int64),
-        "numeric": encoder.numeric.astype(np.int64),
-        "lacking": encoder.lacking.astype(np.int64),
-        "medians": encoder.medians,
-    }
-    arrays |= {
-        f"place {index}": place.astype(np.int64)
-        for index, place in enumerate(encoder.places.values())
-    }
-    arrays |= {f"threshold {by}": values for by, values in model.thresholds.items()}
-    arrays |= _arrays(model)
-    settings = policy.get_params(deep=False)
-    described = {
-        "kind": KIND,
-        "version": VERSION,
-        "settings": settings | {"lambdas": list(map(float, settings["lambdas"]))},
-        "names": encoder.names,
-        "texts": {name: list(texts) for name, texts in encoder.texts.items()},
-        "encoded": encoder.encoded,
-        "actions": model.actions,
-        "untrained": model.untrained,
-        "threshold": fit.threshold,
-        "fitted_on": fit.fitted_on,
-        "lists": learnt.lists,
-        "regularisation": None if math.isnan(fit.regularisation) else fit.regularisation,
-    }
-    columns = {name: pa.array([values.ravel()]) for name, values in arrays.items()}
-    table = pa.table(columns).replace_schema_metadata(files.encoded(described))
+    arrays, described = _content(policy)
+    columns = {name: pa.array([values]) for name, values in arrays.items()}
+    metadata = files.encoded(described | {"kind": KIND, "version": VERSION})
+    table = pa.table(columns).replace_schema_metadata(metadata)
     with files.atomic(path) as temporary:
         with pa.OSFile(str(temporary), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table)
         files.seal(temporary)
+
+
+def _content(policy) -> tuple[dict[str, np.ndarray], dict]:
+    """The arrays of a fitted policy, each of one dimension, and what else its file says."""
+    learnt, settings = policy._required(), policy.get_params(deep=False)
+    fit, encoder, model = learnt.fitted, learnt.encoder, learnt.fitted.model
+    arrays = {
+        "centre": model.centre,
+        "width": model.width,
+        "seen": fit.seen,
+        "lacking": encoder.lacking,
+        "medians": encoder.medians,
+    }
+    arrays |= {f"place {index}": place for index, place in enumerate(encoder.places.values())}
+    arrays |= {f"threshold {by}": values for by, values in model.thresholds.items()}
+    arrays = {
+        name: values.ravel().astype(TYPES.get(name.partition(" ")[0], np.int64))
+        for name, values in (arrays | _arrays(model)).items()
+    }
+    described = {
+        "settings": settings | {"lambdas": list(map(float, settings["lambdas"]))},
+        "names": list(encoder.names),
+        "texts": {name: list(texts) for name, texts in encoder.texts.items()},
+        "actions": list(model.actions),
+        "untrained": list(model.untrained),
+        "lists": learnt.lists,
+        "regularisation": None if math.isnan(fit.regularisation) else fit.regularisation,
+    }
+    return arrays, described
 
 
 def check_kind(policy) -> None:
@@ -87,49 +85,89 @@ def check_kind(policy) -> None:
         )
 
 
-def load(path) -> tuple[dict, learning.Learnt]:
-    """Read the policy that `save` wrote: its settings, and what it has learnt."""
+def load(path, policy_class: type):
+    """Read the policy that `save` wrote. What is read, saved again, would be the same.
+
+    Raises
+    ------
+    DataError, SettingError : there is no such file; or it says what no policy has learnt
+    """
     if not Path(path).is_file():
         raise DataError(path, "there is no such file")
-    with files.foreign(path, "saved policy", "Learn it again, by `scant ads fit`"):
+    with (
+        errors_of(str(path)),
+        files.foreign(path, "saved policy", "Learn it again, by `scant ads fit`"),
+    ):
         files.check_seal(path)
         with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
             table = reader.read_all()
             table.validate(full=True)
         described = files.metadata_of(table.schema)
-        if (described.get("kind"), described.get("version")) != (KIND, VERSION):
+        if described.get("kind") != KIND or described.get("version") not in READ:
             raise ValueError(f"it holds something else than version {VERSION} of one")
         arrays = {
             name: column.chunk(0).flatten().to_numpy().copy()
             for name, column in zip(table.column_names, table.columns, strict=True)
         }
-        return _learnt(arrays, described)
+        settings = described["settings"]
+        policy = policy_class(**settings | {"lambdas": tuple(settings["lambdas"])})
+        policy._checked()
+        policy.learnt = _learnt(arrays, described)
+        for part, said in zip(_content(policy), (arrays, described), strict=True):
+            for name, value in part.items():
+                _require(_is_same(value, said[name]), name)
+        return policy
 
 
-def _learnt(arrays: dict[str, np.ndarray], described: dict) -> tuple[dict, learning.Learnt]:
-    """The settings of a policy, and what it has learnt, from the arrays and the metadata of its
-    file.
+def _is_same(value, said) -> bool:
+    """Whether what a file says is the value, and all its numbers are finite."""
+    if not isinstance(value, np.ndarray):
+        return value == said
+    finite = (np.abs(value) <= LARGEST).all()
+    return value.dtype == said.dtype and np.array_equal(value, said) and finite
+
+
+def _learnt(arrays: dict[str, np.ndarray], described: dict) -> learning.Learnt:
+    """What a policy has learnt, from the arrays and the metadata of its file.
+
+    A ValueError for a part that does not fit the others.
     """
-    names, encoded, actions, untrained = (
-        tuple(described[key]) for key in ("names", "encoded", "actions", "untrained")
-    )
+    names, actions, untrained = (tuple(described[key]) for key in ("names", "actions", "untrained"))
     texts = {name: tuple(labels) for name, labels in described["texts"].items()}
+    for ids in (names, actions, untrained, *texts.values()):
+        _require(len({*ids}) == len(ids) and all(isinstance(one, str) for one in ids), "ids")
+    _require([*texts] == [name for name in names if name in texts], "texts")
+    _require(actions and {*untrained} <= {*actions}, "actions")
+    _require(isinstance(described["lists"], str), "lists")
+    numeric = np.array([index for index, name in enumerate(names) if name not in texts], int)
     places = {name: arrays[f"place {index}"] for index, name in enumerate(texts)}
-    numbers = (arrays[name] for name in ("numeric", "lacking", "medians"))
-    settings = described["settings"] | {"lambdas": tuple(described["settings"]["lambdas"])}
-    value = described["regularisation"]
-    thresholds = {by: arrays[f"threshold {by}"] for by in THRESHOLDS if f"threshold {by}" in arrays}
-    centre, width = arrays["centre"], arrays["width"]
-    empty = scorers.Model(
-        settings["kind"], actions, centre, width, untrained, thresholds=thresholds
-    )
-    model = _restored(empty, arrays, 1.0 if value is None else value)
-    regularisation = math.nan if value is None else value
-    fit = run.Fit(
-        model, arrays["seen"], described["threshold"], regularisation, described["fitted_on"]
-    )
-    encoder = Encoder(names, texts, *numbers, places, encoded)
-    return settings, learning.Learnt(encoder, fit, described["lists"])
+    lacking, seen, centre, width = (arrays[key] for key in ("lacking", "seen", "centre", "width"))
+    encoded = encoded_names(names, texts, numeric, lacking, places)
+    columns = [*range(len(numeric) + len(lacking))]
+    for place in places.values():
+        columns += [column for column in (*place[place != place[-1]], place[-1]) if column != -1]
+    _require(columns == [*range(len(encoded))], "places")
+    for indices, end in ((lacking, len(names)), (seen, len(encoded))):
+        _require((np.diff(indices, prepend=-1, append=end) > 0).all(), "lacking or seen")
+    _require(len(arrays["medians"]) == len(numeric), "medians")
+    _require(len(seen) == len(centre) == len(width), "seen")
+    _require((width >= np.finfo(np.float32).tiny).all(), "width")
+    settings, value = described["settings"], described["regularisation"]
+    learner = learners.KINDS[settings["kind"]]
+    _require(value in (settings["lambdas"] if learner.regularised else (None,)), "regularisation")
+    thresholds = {by: arrays[f"threshold {by}"] for by in MEASURES if learner.ranker}
+    _require({*map(len, thresholds.values())} <= {len(actions)}, "thresholds")
+    empty = scorers.Model(learner.kind, actions, centre, width, untrained, thresholds=thresholds)
+    model = _restored(empty, arrays, value or 1.0)
+    fit = run.Fit(model, seen, settings["threshold"], math.nan if value is None else value)
+    encoder = Encoder(names, texts, numeric, lacking, arrays["medians"], places, encoded)
+    return learning.Learnt(encoder, fit, described["lists"])
+
+
+def _require(sound, part: str) -> None:
+    """Raise a ValueError unless a part of a saved policy is sound."""
+    if not sound:
+        raise ValueError(f"its part {part!r} does not fit the others")
 
 
 # --- models
@@ -137,14 +175,8 @@ def _learnt(arrays: dict[str, np.ndarray], described: dict) -> tuple[dict, learn
 
 def _arrays(model: scorers.Model) -> dict[str, np.ndarray]:
     """The numbers of a model, by name."""
-    d = len(model.centre)
-    if model.kind in LINEAR:
-        weights = [np.zeros(d) if scorer is None else scorer.weights for scorer in model.scorers]
-        intercepts = [0.0 if scorer is None else scorer.intercept for scorer in model.scorers]
-        return {"weights": np.array(weights), "intercepts": np.array(intercepts, float)}
     if model.kind == "forest":
-        empty = Trees(*(np.zeros(0, kind) for kind in TREES.values()))
-        forests = [empty if scorer is None else scorer.forest for scorer in model.scorers]
+        forests = [NO_TREES if scorer is None else scorer.forest for scorer in model.scorers]
         counts = {
             "nodes": np.array([len(forest.left) for forest in forests]),
             "trees": np.array([len(forest.roots) for forest in forests]),
@@ -154,45 +186,38 @@ def _arrays(model: scorers.Model) -> dict[str, np.ndarray]:
         }
     if model.kind == "cost-sensitive-oaa":
         regression = model.whole.regression
-        return {
-            "weights": np.asarray(regression.coef_).reshape(-1, d),
-            "intercepts": np.asarray(regression.intercept_).reshape(-1),
-        }
-    tree = model.whole
-    fixed = [int(referee) if isinstance(referee, bool) else -1 for _, _, referee in tree.matches]
-    referees = [None if isinstance(referee, bool) else referee for _, _, referee in tree.matches]
-    return {
-        "leaves": tree.leaves.astype(np.int64),
-        "fixed": np.array(fixed, np.int64),
-        "sides": np.array([(left, right) for left, right, _ in tree.matches], np.int64).reshape(-1),
-        "weights": np.array(
-            [np.zeros(d) if referee is None else referee.weights for referee in referees]
-        ).reshape(-1),
-        "intercepts": np.array(
-            [0.0 if referee is None else referee.intercept for referee in referees]
-        ),
-    }
+        return {"weights": regression.coef_, "intercepts": np.asarray(regression.intercept_)}
+    if model.kind in LINEAR:
+        parts, arrays = model.scorers, {}
+    else:
+        matches = model.whole.matches
+        parts = [None if isinstance(referee, bool) else referee for _, _, referee in matches]
+        fixed = [referee if isinstance(referee, bool) else -1 for _, _, referee in matches]
+        sides = np.array([sides for *sides, _ in matches])
+        arrays = {"fixed": np.array(fixed), "sides": sides}
+    d = len(model.centre)
+    weights = [np.zeros(d) if part is None else part.weights for part in parts]
+    intercepts = [0.0 if part is None else part.intercept for part in parts]
+    return arrays | {"weights": np.array(weights), "intercepts": np.array(intercepts)}
 
 
 def _restored(
     model: scorers.Model, arrays: dict[str, np.ndarray], regularisation: float
 ) -> scorers.Model:
     """The model with its scorers, or its learner of the whole log."""
-    ads, d = len(model.actions), len(model.centre)
-    if model.kind == "forest":
-        forests = _forests(arrays, d)
-    else:
-        weights, intercepts = arrays["weights"].reshape(-1, d), arrays["intercepts"]
+    trained = ~model._untrained()
+    ads, d = len(trained), len(model.centre)
 
     def made():
         return learners.made(model.kind, regularisation, {})
 
+    if model.kind == "forest":
+        forests = _forests(arrays, trained, d)
+    else:
+        weights, intercepts = arrays["weights"].reshape(-1, d), arrays["intercepts"]
     if model.kind in (*LINEAR, "forest"):
-        ad_scorers = [None] * ads
-        for ad, action in enumerate(model.actions):
-            if action in model.untrained:
-                continue
-            ad_scorers[ad] = made()
+        ad_scorers = [made() if learnt else None for learnt in trained]
+        for ad in np.flatnonzero(trained):
             if model.kind == "forest":
                 ad_scorers[ad].forest = forests[ad]
             else:
@@ -203,43 +228,43 @@ def _restored(
     if model.kind == "cost-sensitive-oaa":
         from sklearn.linear_model import Ridge
 
+        _require(len(weights) == len(intercepts) == ads, "weights")
         whole.regression = Ridge()
         whole.regression.coef_, whole.regression.intercept_ = weights, intercepts
         whole.regression.n_features_in_ = d
     else:
-        whole.leaves = arrays["leaves"].astype(np.int32)
+        whole.leaves = np.flatnonzero(trained).astype(np.int32)
         referees = [
             bool(fixed) if fixed >= 0 else learners.Referee(of_match, float(intercept))
             for fixed, of_match, intercept in zip(arrays["fixed"], weights, intercepts, strict=True)
         ]
-        sides = arrays["sides"].reshape(-1, 2).tolist()
-        whole.matches = tuple(
-            (left, right, referee) for (left, right), referee in zip(sides, referees, strict=True)
-        )
+        sides, count = arrays["sides"].reshape(-1, 2), len(referees)
+        # each player but the last winner plays once more, and is known by then
+        known = len(whole.leaves) + np.arange(count)[:, None]
+        _require(count == max(len(whole.leaves) - 1, 0), "matches")
+        _require(sorted(sides.ravel()) == [*range(2 * count)] and (sides < known).all(), "sides")
+        whole.matches = tuple(zip(*sides.T.tolist(), referees, strict=True))
     return replace(model, whole=whole)
 
 
-def _forests(arrays: dict[str, np.ndarray], d: int) -> list[Trees]:
+def _forests(arrays: dict[str, np.ndarray], trained: np.ndarray, d: int) -> list[Trees]:
     """The forest of each ad, from features of length d.
 
-    A ValueError for trees in which compiled code, which checks no bounds, would leave the arrays or
-    go in circles.
+    A ValueError for an ad that is trained without a tree, and for trees in which compiled code,
+    which checks no bounds, would leave the arrays or go in circles.
     """
     parts = {}
-    for name, kind in TREES.items():
+    for name in TREES:
         counts = arrays["trees" if name == "roots" else "nodes"]
-        parts[name] = np.split(arrays[name].astype(kind), np.cumsum(counts)[:-1])
+        parts[name] = np.split(arrays[name], np.cumsum(counts)[:-1])
     forests = [Trees(*of_ad) for of_ad in zip(*parts.values(), strict=True)]
-    for forest in forests:
-        node = np.flatnonzero(forest.left >= 0)
-        ends = [len(getattr(forest, name)) for name in TREES if name != "roots"]
-        children = forest.left[node], forest.right[node]
-        sound = (
-            min(ends) == max(ends)
-            and np.all((forest.roots >= 0) & (forest.roots < ends[0]))
-            and np.all((forest.feature >= 0) & (forest.feature < max(d, 1)))
-            and all(((child > node) & (child < ends[0])).all() for child in children)
-        )
-        if not sound:
-            raise ValueError("a tree that does not end")
+    for forest, learnt in zip(forests, trained, strict=True):
+        leaf, nodes = forest.left < 0, np.arange(len(forest.left))
+        _require({len(getattr(forest, name)) for name in TREES[1:]} == {len(nodes)}, "nodes")
+        _require(len(forest.roots) >= learnt, "roots")
+        for indices, end in ((forest.roots, len(nodes)), (forest.feature, d)):
+            _require(((indices >= 0) & (indices < end)).all(), "roots or feature")
+        for children in (forest.left, forest.right):
+            inner = (children > nodes) & (children < len(nodes))
+            _require(np.where(leaf, children == -1, inner).all(), "left or right")
     return forests

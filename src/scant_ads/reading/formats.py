@@ -88,7 +88,9 @@ def read(path, options: Options = PLAIN, study: bool = False, whole: bool = Fals
     table, form, lines, problems = opened(path, renaming, whole)
     if table is None:
         return _of_wabbit(path, form, renaming, study, whole)
-    if files.metadata_of(table.schema).get("kind") == logs.KIND:
+    with files.foreign(path, "readable log"):
+        metadata = files.metadata_of(table.schema)
+    if metadata.get("kind") == logs.KIND:
         return _of_a_study(path, renaming)
     return _read(path, (table, form, lines, problems), renaming, study)
 

@@ -2,6 +2,7 @@
 with its mend.
 """
 
+from dataclasses import replace
 from shlex import quote
 
 import numpy as np
@@ -11,7 +12,7 @@ from pyarrow import compute, types
 from scant import files
 from scant.data import logs
 from scant.errors import SettingError, nearest, short
-from scant_ads.reading import arrays, eligibility, hashing, lists, tables
+from scant_ads.reading import arrays, digests, eligibility, hashing, lists, tables
 from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, alike, amounts, rounding
 from scant_ads.reading.names import (
     ALIASES,
@@ -152,7 +153,7 @@ class Columns:
         features, names, categories, exact = self.features(names)
         if any(problem.severity == "error" for problem in self.problems):
             return None
-        return Visits(
+        log = Visits(
             features,
             action,
             reward,
@@ -171,6 +172,7 @@ class Columns:
             "" if eligible is None else self.listing,
             **of_lists,
         )
+        return replace(log, list=_by_content(log)) if of_lists else log
 
     # numbers
 
@@ -818,6 +820,21 @@ def _meant(propensity: np.ndarray, eligible: np.ndarray) -> np.ndarray:
     values, code = np.unique(propensity, return_inverse=True)
     near = np.abs(propensity - alike) <= np.array([*map(rounding, values)])[code] + 1e-12
     return alike if near.all() else propensity
+
+
+def _by_content(log: Visits) -> np.ndarray:
+    """The list of each row, uint64 (rows), numbered by what the lists hold, first by rewards and
+    probabilities: so that nothing depends on names, or on the order of rows.
+    """
+    _, list_of = np.unique(log.list, return_inverse=True)
+    order = np.argsort(list_of)
+    starts = np.flatnonzero(np.r_[True, np.diff(list_of[order]) > 0])
+    others = () if log.probabilities is None else log.probabilities.T
+    numbers = (np.ascontiguousarray(of) for of in (log.reward, log.propensity, *others))
+    of_rows = hashing.of_columns(log.place, *(of.view(np.int64) for of in numbers))
+    everything = digests.of(replace(log, id=None, list=None))[0]
+    ranked = np.lexsort([np.add.reduceat(of[order], starts) for of in (everything, of_rows)])
+    return np.argsort(ranked)[list_of].astype(np.uint64)
 
 
 def _looks_like_an_id(values: np.ndarray) -> bool:
