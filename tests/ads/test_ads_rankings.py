@@ -359,7 +359,7 @@ def test_what_propensities_are_of_is_never_guessed():
         sa.evaluate("best", sa.Log.from_frame(frame, {"list": "visit"}))
     with pytest.raises(DataError, match=r"propensity_of='above' is for lists.*--list COLUMN"):
         sa.evaluate("best", sa.Log.from_frame(frame, propensity_of="above"))
-    with pytest.raises(SettingError, match="unknown kind of .propensity_of. 'marginal'"):
+    with pytest.raises(SettingError, match=r"unknown kind of .propensity_of. 'marginal'"):
         read(frame, "marginal")
     with pytest.raises(DataError, match="row 2: probabilities of a list differ"):
         sa.evaluate("best", read(frame, "list"))
