@@ -4,8 +4,9 @@ features from memory.
     python benchmarks/rounds.py [--megabytes 400]
 
 One thread. Streams are larger than any cache and queries come in random order, as in a study. Every
-round measures NDCG@10, NDCG and AP of the ranking shown. Times vary between machines and minutes:
-read the ratios.
+round measures NDCG@10, NDCG and AP of the ranking shown. "X times inverse" is what all widths of
+LinUCB cost: a product of the documents with the inverse matrix, in float64. Times vary between
+machines and minutes: read the ratios.
 """
 
 import argparse
@@ -23,6 +24,11 @@ from scant.rankers import learners as of_all_grades
 from scant.rankers import top
 from scant.rankers.play import play
 
+# documents, features and rounds; the last two have the features of embeddings
+SHAPES = (
+    (120, 136, 20_000), (24, 700, 20_000), (20, 20, 20_000), (1000, 136, 20_000), (100, 384, 220),
+    (100, 768, 220),
+)  # fmt: skip
 LEARNERS = top.LEARNERS | of_all_grades.LEARNERS
 
 
@@ -116,16 +122,19 @@ def main() -> None:
         "Random": ({"kind": "random"}, None),
     }
     print(f"{'m':>5} {'d':>4}  {'round':16} {'us':>7} {'x memory':>9} {'NumPy / it':>11}")
-    for m, d in ((120, 136), (24, 700), (20, 20), (1000, 136)):
+    for m, d, rounds in SHAPES:
         made = stream(m, d, megabytes)
-        queries = np.random.default_rng(1).permutation(len(made))[:20_000]
-        few = queries[:2_000]
+        queries = np.random.default_rng(1).permutation(len(made))[:rounds]
+        few = queries[: rounds // 10]
         floor = best(
             lambda made=made, queries=queries: touch(made.features, made.offsets, queries)
         ) / len(queries)
         plain = best(lambda made=made, few=few: numpy_rounds(made, few), 3) / len(few)
         print(f"{m:5} {d:4}  {'memory alone':16} {floor * 1e6:7.2f}")
         print(f"{m:5} {d:4}  {'NumPy ListNet':16} {plain * 1e6:7.2f} {plain / floor:9.1f}")
+        x, inverse = np.random.default_rng(3).random((m, d + 1)), np.eye(d + 1)
+        product = best(lambda x=x, inverse=inverse: [x @ inverse for _ in range(50)]) / 50
+        print(f"{m:5} {d:4}  {'X times inverse':16} {product * 1e6:7.2f} {product / floor:9.1f}")
         for name, (entry, rate) in learners.items():
             cls, random = of_all_grades.class_of(entry["kind"], LEARNERS), np.random.default_rng(2)
             seconds = best(

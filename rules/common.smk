@@ -15,6 +15,7 @@ from scant.finished import manifest, provenance
 from scant.data.registry import groups_beside
 from scant.errors import ScantError
 from scant.files import sha256
+from scant import serving
 from scant.schema import PACKAGE, of_project, read_yaml
 from scant.study import absent_data, plan, settings as studies, settled
 from scant.study.code import digest as code
@@ -63,6 +64,7 @@ if workflow.is_main_process:
 # that ends adds a look: after a few hundred jobs it does little else. Cores, or the cluster, are limit enough.
 onstart:
     workflow.scheduler.job_rate_limiter = None
+    serving.start(workflow)
 
 
 pathvars:

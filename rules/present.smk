@@ -35,3 +35,22 @@ for job, targets in PLAN.shown_by.items():
             digest=lambda wildcards, targets=targets: DIGESTS.shown(targets),
         shell:
             "scant job show {params.job:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule boards:
+    input:
+        [file for name in PLAN.stated for file in PLAN.run_files(name)],
+    output:
+        temp("<results>/boards.json"),
+    log:
+        "<results>/logs/boards.log",
+    benchmark:
+        "<results>/benchmarks/boards.jsonl"
+    priority: 10
+    resources:
+        **needs(1000, 5),
+    params:
+        study=SETTLED,
+        digest=digest([code("scant.page.boards"), [PLAN.details(name) for name in PLAN.stated]]),
+    shell:
+        "scant job boards --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

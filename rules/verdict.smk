@@ -55,7 +55,7 @@ rule report:
     input:
         rules.figures.input,
         rules.tables.input,
-        [file for name in PLAN.stated for file in PLAN.run_files(name)],
+        rules.boards.output,
         rules.claims.output if CLAIMS else [],
     output:
         page="<results>/report.html",

@@ -11,9 +11,10 @@ A mark is a comment of Markdown right after the number or the word, which reader
 It names the study and the table of its reference (results/reference/STUDY/claims.csv,
 claims-readings.csv or tables/TABLE.csv), settings that select rows (KEY=VALUE, or KEY!=VALUE for
 all others), and the column of the one row that they select. `count` is how many rows they select,
-and "COLUMN ±" half of a column's interval. A number is rounded as it is printed; before a percent
-sign it is 100 times what the table has. A verdict is one of `scant.verdict.words.VERDICTS`, which
-may be bold; the sentence around it has to be right with any of them.
+and "COLUMN ±" half of a column's interval. A number is rounded as it is printed, ends of intervals
+outwards; before a percent sign it is 100 times what the table has. A verdict is one of
+`scant.verdict.words.VERDICTS`, which may be bold; the sentence around it has to be right with any
+of them.
 
 In a section of results, one that has a mark or an image of a study, no number that a run could have
 made and no verdict stands bare. Let alone are code, headings, links, whole numbers below 1,000,
@@ -49,6 +50,7 @@ import numpy as np
 from PIL import Image
 
 from scant.present import figures
+from scant.present.intervals import rounded
 from scant.verdict.words import VERDICTS
 
 ROOT = Path(__file__).parents[1]
@@ -129,7 +131,8 @@ def numbers(path: Path) -> Iterator[Marked]:
                 _value(match["study"], match["table"], match["where"], match["column"]),
                 match["number"],
             )
-            expected = _printed(value, printed, match["unit"].endswith("%"))
+            percent = match["unit"].endswith("%")
+            expected = _printed(value, printed, percent, match["column"])
         except Unresolved as error:
             raise Unresolved(f"{path.name}:{line}: {error}") from None
         yield Marked(path, line, printed, expected, match.span("number"))
@@ -181,9 +184,9 @@ def _value(study: str, table: str, where: str, column: str) -> str | int | float
     return (float(rows[0][ends[1]]) - float(rows[0][ends[0]])) / 2 if half else rows[0][column]
 
 
-def _printed(value: str | int | float, like: str, percent: bool) -> str:
+def _printed(value: str | int | float, like: str, percent: bool, column: str) -> str:
     """A word as it is; a number with as many decimals, and with a sign and commas if the other has
-    them.
+    them. Ends of intervals are rounded outwards, and halves of them up.
 
     Raises
     ------
@@ -200,7 +203,8 @@ def _printed(value: str | int | float, like: str, percent: bool) -> str:
     decimals = len(like.partition(".")[2])
     sign = "+" if like[0] == "+" else ""
     thousands = "," if "," in like or abs(value) >= 1e4 else ""
-    return f"{value:{sign}{thousands}.{decimals}f}"
+    end = "high" if column.endswith(" ±") else column
+    return rounded(value, f"{sign}{thousands}.{decimals}f", end)
 
 
 def images() -> dict[str, Path]:

@@ -1,5 +1,5 @@
 """`python -m scant` is the command `scant`."""
 
-from scant.cli import main
+from scant.client import main
 
 raise SystemExit(main())

@@ -8,7 +8,6 @@ import argparse
 import gc
 import inspect
 import io
-import os
 import shlex
 import signal
 import sys
@@ -156,9 +155,6 @@ def _job(arguments) -> None:
     except TypeError as error:
         raise SettingError(f"scant job {arguments.name}: {error}") from None
     job(study, *given)
-    if os.environ.get("SCANT_JOB"):  # Snakemake tells a job's number alone
-        more = len(arguments.output) - 1
-        print(f"made {arguments.output[0]}" + (f" and {more} more like it" if more else ""))
 
 
 def parser() -> argparse.ArgumentParser:

@@ -32,6 +32,7 @@ ARGUMENTS = {
     "parts": ("", "results", ""),
     "policy": ("each-ad", "policies", "policies=[{!r}]"),
     "propensity": (r"\d[\d.]*", "propensity", "propensity={}"),
+    "propensity-of": ("above|place|list", "propensity_of", "propensity_of={!r}"),
     "propensities": ("percent|log", "propensities", "propensities={!r}"),
     "reward-max": (r"-?\d[\d.]*", "reward_max", "reward_max={}"),
     "reward-min": (r"-?\d[\d.]*", "reward_min", "reward_min={}"),
@@ -117,7 +118,7 @@ def short(value) -> str:
     """Text, or another value, of somebody's file as an error quotes it."""
     if isinstance(value, str):
         return repr(value if len(value) <= 40 else value[:37] + "...")
-    written = repr(value)
+    written = printable(repr(value))
     return written if len(written) <= 40 else written[:37] + "..."
 
 

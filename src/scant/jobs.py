@@ -185,6 +185,13 @@ def claims(settled: Settled, outputs) -> None:
     tables.write(*tables.gathered(judged), settled.study["study"], outputs[0].with_suffix(""))
 
 
+def boards(settled: Settled, outputs) -> None:
+    """Rank the learners of each experiment, for the page: JSON."""
+    from scant.page import boards
+
+    boards.save((paths.runs(settled.plan, name) for name in settled.plan.stated), *outputs)
+
+
 def report(settled: Settled, outputs, study_file: str) -> None:
     """Make the page of a study, its manifest, and a copy of its settings.
 
@@ -198,8 +205,8 @@ def report(settled: Settled, outputs, study_file: str) -> None:
     target, listed, copy = outputs
     plan, folder, config = settled.plan, target.parent, settled.given
     write_text(copy, json.dumps(config, indent=1, ensure_ascii=False) + "\n")
-    runs = [paths.runs(plan, name) for name in plan.stated]
-    facts = about.facts(plan, settled.claims, folder, study_file, runs)
+    ranked = json.loads((folder / "boards.json").read_text(encoding="utf-8"))
+    facts = about.facts(plan, settled.claims, folder, study_file, ranked)
     made = provenance.made(study_file)
     facts["environment"] |= {"made": made["date"], "commit": provenance.commit(made)}
     hashed = {"study.json": sha256(copy), "lock file": made["lock"] or "none"}

@@ -1,36 +1,36 @@
 """Learners played from Python, with neither YAML nor Snakemake: `scant.play`.
 
-What is asked for becomes the settings of a study, whose jobs run here, one after another, in a
-folder that is deleted afterwards. So its numbers are those of that study.
+What is asked for becomes the settings of a study. What the study's jobs do is done here, one after
+another, in a folder that is deleted afterwards. So its numbers are those of that study.
 """
 
-import io
+import gzip
+import os.path
 import re
+import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import chdir, redirect_stdout
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from scant import jobs
-from scant.data import registry
-from scant.declare import families
-from scant.errors import SettingError, unknown
-from scant.files import write_parquet, write_text
+from scant.data import conversion, fetch, packing, registry, simulated, tables
+from scant.errors import DataError, SettingError, check_name, is_number, short
+from scant.files import foreign, write_parquet, write_text
 from scant.present import ranking
 from scant.present.intervals import mean_cells
+from scant.rankers import run
 from scant.rankers.generators import GENERATORS
+from scant.rankers.streams import level
 from scant.rankers.top import CHOSEN_FROM
 from scant.study import settings
-from scant.study.plan import ORIGINAL, RUN, Plan, Runs
+from scant.study.plan import RUN, Plan, Runs, spanned, untitled
 from scant.study.schema import learner_settings
-from scant.study.settled import Settled, content
 from scant.verdict.statistics import claimed, judge
 
 NAME = "play"  # of the study, and of its experiment
@@ -52,6 +52,8 @@ class Leaderboard(pd.DataFrame):
     """What `play` returns: a row for each learner on each stream, with the columns
 
     stream, learner : their ids
+    features : how the stream's features are scaled: "as-is", or "query-minmax", to [0, 1] within
+        each query, as those of files and arrays are
     mean, low, high, n : NDCG@10 of the lists shown, averaged over the rounds: its mean over n seeds
         with a 95 % t interval; NaN, and an n of 0, if every run of the learner failed
     difference, difference_low, difference_high : by how much the first learner is ahead of this
@@ -91,7 +93,7 @@ def play(
     streams,
     against=("listnet", "random"),
     seeds: int = 16,
-    k: int | None = 1,
+    k: int | None = None,
     rounds: int = 10_000,
 ) -> Leaderboard:
     """Play a learner and others on the same streams, with the same queries, and compare them.
@@ -116,8 +118,12 @@ def play(
     Raises
     ------
     SettingError : there is no such learner, stream or setting; names the nearest
-    DataError : a file is damaged
+    DataError : a file or array is damaged
     """
+    for name, value in {"seeds": seeds, "rounds": rounds, "k": 1 if k is None else k}.items():
+        if not is_number(value, 1, whole=True):
+            raise SettingError(f"{name} is {short(value)}; a whole number from 1 is expected")
+    seeds, rounds = int(seeds), int(rounds)  # NumPy's are no settings
     learners = _by_id(_learner(value, k) for value in (learner, *_listed(against, (list, tuple))))
     places = _by_id(map(_stream, _listed(streams, list)))
     kind = _family(learners)
@@ -143,8 +149,18 @@ def play(
         "experiments": {NAME: experiment},
     }
     with tempfile.TemporaryDirectory(prefix="scant-") as folder:
-        finals = _finals(given, Path(folder))
+        plan = Plan(*settings.load(_stored(given, Path(folder))))
+        try:
+            played = _play(plan, Path(folder))
+            with _one_thread():
+                files = list(tqdm(played, "scant.play", len(plan.runs), unit=" runs", delay=1))
+        except DataError as error:  # of arrays, whose file will be gone
+            file = error.file.removeprefix(f"{folder}/")
+            raise DataError(file, error.reason, error.line, error.advice) from error
+        finals = ranking.finals(Runs(NAME, files, plan.details(NAME)))
     board = Leaderboard(_rows(finals, list(learners)))
+    streams = map(plan.study["streams"].get, board["stream"])
+    board.insert(1, "features", [level(entry, "features", plan.datasets) for entry in streams])
     board.given = given
     return board
 
@@ -158,25 +174,38 @@ def _by_id(named: Iterable[tuple[str, dict]]) -> dict[str, dict]:
     """Entries by their names, of which a second one of a name is numbered."""
     entries: dict[str, dict] = {}
     for name, entry in named:
-        same = sum(re.fullmatch(rf"{re.escape(name)}(-\d+)?", id) is not None for id in entries)
-        entries[f"{name}-{same + 1}" if same else name] = entry
+        id, number = name, 1
+        while id in entries:
+            number += 1
+            id = f"{name}-{number}"
+        entries[id] = entry
     return entries
 
 
-def _learner(value, k: int) -> tuple[str, dict]:
+def _id(name: str) -> str:
+    """A name as ids of a study are written."""
+    return "-".join(re.findall("[a-z0-9]+", name.lower())) or "unnamed"
+
+
+def _learner(value, k: int | None) -> tuple[str, dict]:
     """The name and the settings of a learner, from what `play` takes."""
     entry = dict(value) if isinstance(value, Mapping) else {"kind": value}
     kind = entry.get("kind")
     if isinstance(kind, type):
-        if "<locals>" in kind.__qualname__:
-            raise SettingError(f"{kind.__name__} is defined in a function: define it outside")
-        name, entry["kind"] = kind.__name__.lower(), f"{kind.__module__}:{kind.__qualname__}"
-        return name, ({"k": k} if k else {}) | entry
-    kinds = [name for family in FAMILIES for name in families.family(family).learners]
-    if kind not in kinds:
-        raise unknown("kind of learner", str(kind), dict.fromkeys(kinds))
+        module, name = kind.__module__, kind.__qualname__
+        if getattr(sys.modules.get(module), name, None) is kind:
+            kind = f"{module}:{name}"
+    if not isinstance(kind, str):
+        raise SettingError(
+            f"{short(kind)} is no learner: give a built-in kind, settings, or a class of your own, "
+            "as its module has it now, outside of functions and classes"
+        )
+    chosen = {} if k is None else {"k": int(k)}
+    if ":" in kind:
+        return _id(kind.partition(":")[2]), chosen | entry | {"kind": kind}
+    check_name("kind of learner", kind, {id for family in FAMILIES for id in run.LEARNERS[family]})
     declared = learner_settings(kind)
-    chosen = GRIDS | ({"k": k} if k else {})
+    chosen |= GRIDS
     if entry.get("explore", "greedy") == "greedy":
         del chosen["alphas"]
     if any(isinstance(entry.get(key), list) for key in CHOSEN_FROM):  # one such list is the most
@@ -188,46 +217,56 @@ def _stream(value) -> tuple[str, dict]:
     """The name and the settings of a stream, or of the data set of a file or of arrays."""
     if isinstance(value, Mapping):
         name = value.get("dataset") or value.get("generator") or "stream"
-        return re.sub(r"\W", "-", name), dict(value)
+        return _id(str(name)), dict(value)
     if isinstance(value, tuple):
-        return "arrays", _of_arrays(*value)
-    if not isinstance(value, (str, Path)):
-        raise SettingError(f"a stream is not {value!r}: see the parameter `streams`")
-    if Path(value).is_file():
-        return re.sub(r"\W", "-", Path(value).stem), _of_file(Path(value).absolute())
+        return "arrays", _of_arrays(value)
+    if not isinstance(value, str | Path):
+        raise SettingError(
+            "a stream is a generator, a data set, a file, settings, or a tuple of arrays, and no "
+            f"instance of {type(value).__name__}"
+        )
+    if os.path.isfile(value):  # noqa: PTH113 - no error for a name that is too long
+        return _id(Path(value).stem), _of_file(Path(value).absolute())
     datasets = registry.load()
     if value in datasets:
         made = {"retrieval": {}} if datasets[value].task == "classification" else {}
         return value, {"dataset": value} | made
-    if value not in GENERATORS:
-        raise unknown("generator, data set or file", str(value), [*GENERATORS, *datasets])
+    check_name("generator, data set or file", value, [*GENERATORS, *datasets])
     return value, {"generator": value}
 
 
-def _of_arrays(features, grades, queries) -> dict:
+def _of_arrays(arrays: tuple) -> dict:
     """The data set of arrays, whose table stands in the place of a file."""
-    features = np.asarray(features)
-    if features.ndim != 2 or {np.shape(grades), np.shape(queries)} != {features.shape[:1]}:
-        shapes = ", ".join(str(np.shape(array)) for array in (features, grades, queries))
-        raise SettingError(f"arrays have the shapes {shapes}; (n, d), (n,) and (n,) are expected")
-    columns = {f"f{i + 1}": column for i, column in enumerate(features.T)}
-    table = pa.table({"query": queries, "grade": grades, **columns})
-    return _dataset("parquet", features.shape[1], table)
+    try:
+        features, grades, queries = arrays
+        table = tables.of_arrays(features, grades, queries)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise SettingError(
+            f"a tuple is of three arrays, features, grades and queries: {error}"
+        ) from error
+    return _dataset("parquet", table.num_columns - 2, table)
 
 
 def _of_file(path: Path) -> dict:
     """The data set of a file."""
-    if path.suffix == ".parquet":
-        names = pq.read_schema(path).names
-    elif path.suffix == ".csv":
-        names = pd.read_csv(path, nrows=0).columns
-    else:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            features = (re.findall(r"(\d+):", line.partition("#")[0]) for line in lines)
+    with (
+        foreign(
+            path, "readable file", "Get it again. It is packed by gzip if its name ends in .gz"
+        ),
+        (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file,
+    ):
+        is_parquet = file.read(4) == b"PAR1"
+        file.seek(0)
+        if is_parquet:
+            names = pq.read_schema(file).names
+        elif ".csv" in path.suffixes:
+            names = pd.read_csv(file, nrows=0)
+        else:
+            features = (re.findall(rb"(\d+):", line.partition(b"#")[0]) for line in file)
             most = max((int(index) for indices in features for index in indices), default=1)
-        return _dataset("letor", most, path)
-    features = sum(re.fullmatch(r"f\d+", name) is not None for name in names)
-    return _dataset(path.suffix[1:], max(features, 1), path)
+            return _dataset("letor", most, path)
+    features = len([name for name in names if re.fullmatch(r"f\d+", name)])
+    return _dataset("parquet" if is_parquet else "csv", max(features, 1), path)
 
 
 def _dataset(parser: str, features: int, file) -> dict:
@@ -243,25 +282,12 @@ def _family(learners: Mapping[str, dict]) -> str:
     """The kind of experiment in which all of the learners play."""
     kinds = [entry["kind"] for entry in learners.values() if ":" not in entry["kind"]]
     for family in FAMILIES:
-        if all(kind in families.family(family).learners for kind in kinds):
+        if all(kind in run.LEARNERS[family] for kind in kinds):
             return family
     raise SettingError(
         f"{', '.join(kinds)} do not play in one experiment: some need every grade, others those on "
         "top. Play each against listnet"
     )
-
-
-def _finals(given: dict, folder: Path) -> ranking.Finals:
-    """The final measures of a study that is played in a folder."""
-    stored = _stored(given, folder)
-    plan = Plan(*settings.load(stored))
-    settled = Settled(content(stored, plan, {}))
-    with chdir(folder), redirect_stdout(io.StringIO()):
-        for job, outputs, ids in tqdm(list(_jobs(plan)), desc="scant.play", unit=" jobs"):
-            outputs.parent.mkdir(parents=True, exist_ok=True)
-            job(settled, [outputs], **ids)
-        runs = Runs(NAME, plan.run_files(NAME), plan.details(NAME))
-        return ranking.finals(runs)
 
 
 def _stored(given: dict, folder: Path) -> dict:
@@ -275,20 +301,39 @@ def _stored(given: dict, folder: Path) -> dict:
     return given | {"datasets": datasets}
 
 
-def _jobs(plan: Plan) -> Iterator[tuple[Callable, Path, dict[str, str]]]:
-    """The jobs of a study up to its run files: each function, the file to write and its ids."""
+def _one_thread():
+    """Has linear algebra use one thread, as in a job of a study: loops gain nothing by more."""
+    import scipy.linalg  # noqa: F401  its BLAS, which compiled loops call, has to be there
+
+    return threadpool_limits(1)
+
+
+def _play(plan: Plan, folder: Path) -> Iterator[str]:
+    """Make the run files of a study, and before them what they are made of, in a folder; give the
+    path of each when it is there.
+    """
+    seed = plan.study["seed"]
     for table in map(Path, plan.data_tables()):
-        ids = {"stored": table.parent.name, "part": table.stem}
-        original = Path(ORIGINAL.format(dataset=ids["stored"], part=ids["part"]))
-        yield jobs.fetch, original, ids
-        yield jobs.convert, table, ids
+        dataset, part = plan.stored(table.parent.name), table.stem
+        original = folder / table.with_suffix(".txt")
+        fetch.fetch(dataset, part, original, log=lambda line: None)
+        conversion.convert(dataset, part, original, folder / table)
     for file in map(Path, plan.stream_files()):
-        if file.suffix == ".arrow":
-            yield jobs.make_stream, file, {"stream": file.stem}
+        id = file.stem if file.suffix else file.parent.name
+        entry = untitled(plan.study["streams"][id])
+        if "dataset" in entry:
+            entry["normalised"] = plan.datasets[entry["dataset"]].normalised
+            read = [folder / table for table in plan.stream_tables(id)]
+            packing.pack(id, entry, read, folder / file, seed)
         else:
-            yield jobs.simulate, file, {"stream": file.parent.name, "seeds": file.name}
-    for path in plan.runs:
-        yield jobs.run, Path(RUN.format(study=NAME, run=path)), {"path": path}
+            for drawn in spanned(file.name):
+                target = folder / file / f"seed-{drawn}.arrow"
+                simulated.simulate(id, entry, target, seed, drawn)
+    for path, job in plan.runs.items():
+        target = folder / RUN.format(study=NAME, run=path)
+        read = [folder / file for file in job.inputs.get("streams", ())]
+        run.run(job.settings | {"study": NAME} | job.identity, target, job.seeds, read)
+        yield str(target)
 
 
 def _rows(finals: ranking.Finals, learners: list[str]) -> pd.DataFrame:
@@ -300,9 +345,9 @@ def _rows(finals: ranking.Finals, learners: list[str]) -> pd.DataFrame:
             row = mean_cells(by_seed[learner])
             if learner != learners[0]:
                 ahead = judge(by_seed[learners[0]] - by_seed[learner], claimed("greater"), RANGE)
-                ends = (ahead.estimate, ahead.low, ahead.high)
-                row |= dict(zip(ranking.DIFFERENCE, ends, strict=True))
-                row |= {"ahead": ahead.inside, "verdict": ahead.verdict}
+                row |= {"difference": ahead.estimate, "ahead": ahead.inside}
+                row |= {"difference_low": ahead.low, "difference_high": ahead.high}
+                row["verdict"] = ahead.verdict
             rows.append({"stream": stream, "learner": learner} | row)
     columns = ["stream", "learner", "mean", "low", "high", "n", *ranking.DIFFERENCE]
     board = pd.DataFrame(rows, columns=[*columns, "ahead", "verdict"])

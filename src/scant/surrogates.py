@@ -42,12 +42,14 @@ def _query(scores, grades):
 
 def _of_query(surrogate):
     """Have a surrogate check its scores and grades; `__wrapped__` is the one that takes them as
-    checked arrays.
+    checked arrays. Those of `squared`, `kl` and `ranksvm` take any number of queries at once, of
+    shape (..., m).
     """
 
     @wraps(surrogate)
     def checked(scores, grades, *more, **named):
-        return surrogate(*_query(scores, grades), *more, **named)
+        value, gradient = surrogate(*_query(scores, grades), *more, **named)
+        return float(value), gradient
 
     return checked
 
@@ -134,7 +136,7 @@ def slam(scores, grades, weights, margin=1.0):
     active = hinge > 0
     gradient = np.where(active, -weights, 0.0)
     np.add.at(gradient, rival[active], weights[active])
-    return float(weights @ hinge), gradient
+    return weights @ hinge, gradient
 
 
 @_of_query
@@ -165,7 +167,7 @@ def max_hinge(scores, grades, margin=1.0):
     if value > 0:
         gradient[rival[i]] += 1.0
         gradient[i] -= 1.0
-    return float(value), gradient
+    return value, gradient
 
 
 @_of_query
@@ -183,10 +185,11 @@ def ranksvm(scores, grades):
     value : float in [0, inf)
     gradient : float64 of shape (m,), whole numbers that sum to 0
     """
-    hinge = np.maximum(0.0, 1.0 + (scores[None, :] - scores[:, None]))
-    hinge[grades[:, None] <= grades[None, :]] = 0.0
+    hinge = np.maximum(0.0, 1.0 + (scores[..., None, :] - scores[..., None]))
+    hinge[grades[..., None] <= grades[..., None, :]] = 0.0
     active = hinge > 0
-    return float(hinge.sum()), (active.sum(axis=0) - active.sum(axis=1)).astype(np.float64)
+    gradient = active.sum(axis=-2) - active.sum(axis=-1)
+    return hinge.sum(axis=(-2, -1)), gradient.astype(np.float64)
 
 
 @_of_query
@@ -208,7 +211,7 @@ def logistic(scores, grades):
     better = grades[:, None] > grades[None, :]
     behind = np.where(better, scores[None, :] - scores[:, None], -np.inf)
     slope = np.exp(-np.logaddexp(0.0, -behind))
-    return float(np.logaddexp(0.0, behind).sum()), slope.sum(axis=0) - slope.sum(axis=1)
+    return np.logaddexp(0.0, behind).sum(), slope.sum(axis=0) - slope.sum(axis=1)
 
 
 def _worst_gaps(scores, grades):
@@ -286,7 +289,7 @@ def listnet(scores, grades):
     shifted = scores - scores.max()
     # not log(chosen), which can underflow to log(0)
     log_chosen = shifted - np.log(np.sum(np.exp(shifted)))
-    return float(-(target @ log_chosen)), chosen - target
+    return -(target @ log_chosen), chosen - target
 
 
 @_of_query
@@ -310,7 +313,7 @@ def kl(scores, grades):
     clipped = np.minimum(scores, EXP_CLIP)
     exp_s, exp_r = np.exp(clipped), np.exp(grades)
     tangent = exp_s * (scores - clipped)  # 0 unless clipped
-    return float(np.sum(exp_r * (grades - scores) - exp_r + exp_s + tangent)), exp_s - exp_r
+    return np.sum(exp_r * (grades - scores) - exp_r + exp_s + tangent, axis=-1), exp_s - exp_r
 
 
 @_of_query
@@ -335,13 +338,13 @@ def smoothdcg(scores, grades, epsilon):
     if not (np.isfinite(epsilon) and epsilon > 0):
         raise ValueError(f"epsilon must be a number above 0; got {epsilon!r}")
     chosen, gains = _softmax(scores, epsilon), GAINS[grades]
-    expected = float(chosen @ gains)
+    expected = chosen @ gains
     return -expected, -chosen * (gains - expected) / epsilon
 
 
 def _squared_distance(scores, target):
     difference = scores - target
-    return float(difference @ difference), 2.0 * difference
+    return np.sum(difference**2, axis=-1), 2.0 * difference
 
 
 def _softmax(values, temperature=1.0):

@@ -412,8 +412,8 @@ def fit(arguments) -> None:
     saving.check_kind(policy)
     with Progress() as progress:
         (log,) = _logs(arguments, arguments.log, progress=progress)
-        policy = policy.fitted_to(log.learnable.visits, progress=progress)
-        policy.save(arguments.output)
+        policy.fit(log, progress=progress).save(arguments.output)
+        shown = {*policy.predict(log.learnable)}
     value = policy.regularisation
     chosen = f"; lambda {value:g}" if value == value else ""
     drawn = "" if log.learnable is log else f"{len(log.learnable):,}, drawn at random, of "
@@ -421,9 +421,9 @@ def fit(arguments) -> None:
         f"{policy.name}, learnt from {drawn}{len(log):,} rows of {log.name}{chosen}",
         f"{len(policy.actions)} ads, {len(policy.learnt.encoder.names)} features",
     ]
-    if policy.untrained:
-        ads = ", ".join(policy.untrained)
-        lines.append(f"never shown, since all their rewards were the same, such as no click: {ads}")
+    lines += [f"careful: {remark}" for remark in policy.remarks]
+    if len(shown) == 1:
+        lines.append(f"careful: it shows ad {shown.pop()!r} to every visit of this log")
     print(text.joined(lines), end="")
 
 
@@ -490,7 +490,7 @@ def _policies(arguments, test) -> dict:
         raise SettingError(f"--policy {twice[0]} is given twice: give each policy once")
     saved, names, policies = _saved(arguments.policy), {}, {}
     for asked in arguments.policy:
-        check_meant(asked, test.policies)
+        check_meant(asked, test)
         is_column = asked in test.policies or asked.startswith((AD, COLUMN))
         if asked in saved:
             names[asked], policies[asked] = Path(asked).stem, Policy.load(asked)
@@ -552,13 +552,12 @@ def _logs(arguments, *paths, progress, guard: str | None = None) -> list:
         columns, guards = dict(arguments.columns or {}), [*rails]
         units = _given(arguments, Units)
         if guard:
-            guards = [column for column in guards if column != guard] + [roles["reward"]]
+            guards.append(roles["reward"])
             kept = ("propensities", "propensity", "propensity_of")
             units = {name: units[name] for name in kept} | {"less": False}
             columns |= {"reward": guard}
-        logs.append(
-            Log.read(path, columns, [*arguments.ignore, *guards], arguments.categorical, **units)
-        )
+        ignored = {*arguments.ignore, *guards} - {guard}
+        logs.append(Log.read(path, columns, ignored, arguments.categorical, **units))
     all_columns = {name for log in logs for name in log.column_names}
     for what, names in {
         "ignore": arguments.ignore,

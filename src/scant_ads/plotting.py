@@ -54,7 +54,8 @@ def intervals(rows: Sequence[dict], level: float, unit: Unit, baseline: str, axe
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     grey = "today's policy" if band is rows[0] else _label(baseline)
-    words = f"{_label(unit.heading)}: estimate and {percent(level)} interval\ngrey: {grey}"
+    apart = "\n" if unit.places else " "
+    words = f"{_label(unit.heading)}:{apart}estimate and {percent(level)} interval\ngrey: {grey}"
     axes.set_xlabel(words, **as_written)
     return axes
 

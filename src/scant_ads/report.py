@@ -133,7 +133,7 @@ def _key(evaluation) -> list[tuple[str, str, str]]:
         (
             "It rests on",
             f"{row['effective_clicks']:,.0f} {evaluation.unit.events}",
-            f"in {row['effective']:,.0f} visits",
+            f"in {row['effective']:,.0f} {'rows' if unit.places else 'visits'}",
         ),
     ]
 

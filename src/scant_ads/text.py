@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from scant.errors import printable
 from scant_ads.diagnosis.health import DRIFTS
-from scant_ads.evaluation.verdicts import DOUBTS
+from scant_ads.severity import DOUBTS, WITHHELD
 from scant_ads.unit import CLICKS, Unit
 
 HOPELESS = 1000  # times the rows; if more are needed, no number is given
@@ -13,22 +13,10 @@ HOPELESS = 1000  # times the rows; if more are needed, no number is given
 
 def headings(unit: Unit, places: int = 0) -> tuple[str, ...]:
     """The columns of the table of policies; with `places` that of lists."""
+    means, ends = ("approx. from", "to", "SNIPS"), ("possible",)
     if places:
-        by_place = (f"place {number}" for number in range(1, places + 1))
-        return ("policy", unit.mean, "from", "to", *by_place, unit.events, "rows", "weight")
-    return (
-        "policy",
-        unit.mean,
-        "from",
-        "to",
-        "approx. from",
-        "to",
-        "SNIPS",
-        unit.events,
-        "rows",
-        "weight",
-        "possible",
-    )
+        means, ends = (f"place {number}" for number in range(1, places + 1)), ()
+    return "policy", unit.mean, "from", "to", *means, unit.events, "rows", "weight", *ends
 
 
 def signed(value: float, unit: Unit = CLICKS) -> str:
@@ -117,7 +105,7 @@ def because(row: Mapping) -> str:
 
 def _because(row: Mapping) -> str:
     if row["verdict"] == "none":
-        for kind, reason in DOUBTS.items():
+        for kind, reason in (WITHHELD | DOUBTS).items():
             if kind in (row["refused"], *row["warnings"].split()):
                 return f": {reason}"
         if not row["refused"] and "mean-weight" in row["warnings"] and row["mean_weight"] < 1:

@@ -146,6 +146,7 @@ def test_no_command_overwrites_what_it_reads_nor_writes_a_file_twice(folder, cap
 
 
 # --- numbers
+RIDGE = "sklearn.linear_model:Ridge"
 EVALUATE = f"evaluate test.parquet {TRAIN} --policy logistic"
 LOGISTIC = "evaluate --policy logistic.arrow"
 TO_FIT = "fit train.parquet --trees 2 --output new.arrow"
@@ -156,6 +157,11 @@ TO_FIT = "fit train.parquet --trees 2 --output new.arrow"
     [
         (f"{LOGISTIC} log --level nan", "level is nan; a confidence is from 0.5"),
         (f"{EVALUATE} --seed -1", "seed is -1"),
+        (f"{TO_FIT} --policy forest --steps -1", "steps: -1 is less than the minimum of 1"),
+        (f"{TO_FIT} --policy logistic --trees -1", "trees: -1 is less than the minimum of 1"),
+        (f"{EVALUATE} --policy {RIDGE} --trees 0", "trees: 0 is less than the minimum of 1"),
+        ("check test.parquet --user y --ignore y", "column 'y' is the user, and --ignore leaves"),
+        (f"{LOGISTIC} log --columns id=x --ignore x", "column 'x' is the id, and --ignore leaves"),
         *(
             (f"{LOGISTIC} {log} --least-propensity={least}", "at most 1, here from 1e-100")
             for log in ("test.parquet", "log")

@@ -210,6 +210,14 @@ def test_rates_do_not_drift_since_users_come_one_after_the_other():
     assert found <= 4 and naive > 30
 
 
+def test_the_drift_of_the_policy_that_a_log_shows_is_that_of_its_rewards():
+    """Of all ads alike, whose terms are sums in units of 1 / their number."""
+    made = log(0, 300, 10)
+    tally = summing.summary(sa.Log.from_frame(made, {"user": "who"})).all()
+    assert tally.alike == 3 and tally.users.design("", len(made), made["reward"].sum()) > 1.5
+    assert tally.drift("uniform").p == pytest.approx(tally.drift("").p)
+
+
 def test_too_large_weights_are_refused():
     with pytest.raises(SettingError, match="too much for sums by user"):
         by_user(np.zeros(10), np.ones(10), p=np.full(10, 1e9))

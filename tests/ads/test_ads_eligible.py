@@ -146,6 +146,8 @@ def test_one_over_the_number_of_eligible_ads_may_be_stated_or_rounded():
     for rounded in (written.round(2), written.astype(np.float32)):
         np.testing.assert_array_equal(read(rounded), exact)
     np.testing.assert_array_equal(read(written * 0.9), written * 0.9)
+    some = written.round(2).where(made.index > 0, written + 0.03)  # but for one row
+    np.testing.assert_array_equal(read(some), some)
     with pytest.raises(SettingError, match="one split can be stated of it, all ads of a list"):
         read(None, propensity=0.5)
     with pytest.raises(SettingError, match="is for visits with lists of eligible ads"):

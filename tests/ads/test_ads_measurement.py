@@ -1,5 +1,6 @@
 """Broken measurement is seen, leaves no false answer, and is not seen in right logs."""
 
+from dataclasses import astuple
 from types import SimpleNamespace
 
 import numpy as np
@@ -90,7 +91,7 @@ BROKEN = {
         False,
     ),
     "scale": (scaled, "on average", True, False),
-    "cut-off": (cut_off, "of the rewards of ad 'b' are the largest", True, True),
+    "clipped": (cut_off, "of the rewards of ad 'b' are the largest", True, False),
 }
 
 
@@ -285,6 +286,54 @@ def test_an_ad_whose_rewards_are_all_alike_does_not_hide_that_another_s_are_cut_
     assert "cut-off" not in kinds(log.assign(reward=log["reward"].where(~bought, prices)))
 
 
+# the same rewards as they are, as costs, and with losses possible
+WAYS = {
+    "gains": (lambda amount: amount, {}),
+    "costs": (lambda amount: amount, {"less": True}),
+    "shifted": (lambda amount: amount, {"reward_min": -900.0}),
+    "losses": (lambda amount: -amount, {"reward_min": -50_000.0, "reward_max": 10.0}),
+    "signed": (
+        lambda amount: amount * np.resize([1] * 6 + [-1] * 6, ROWS),
+        {"reward_min": -50_000.0},
+    ),
+}
+
+
+def of_arms(amounts, way="gains", arms=2) -> dict[str, dict]:
+    """The problems of a log whose amounts, float (rows), are written in one of the `WAYS`."""
+    written, settings = WAYS[way]
+    columns = {"action": np.arange(ROWS) % arms, "reward": written(amounts), "propensity": 1 / arms}
+    shuffled = pd.DataFrame(columns).sample(frac=1, random_state=1)
+    return problems(shuffled, **{"reward_max": 50_000.0} | settings)
+
+
+def amounts(seed=4) -> np.ndarray:
+    return np.exp(np.random.default_rng(seed).normal(3, 0.8, ROWS)).round(2)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("arms", "factor"), [(2, 1000), (3, 100), (3, 0.01)])
+def test_another_unit_is_seen_whichever_way_rewards_are_written(way, arms, factor):
+    mixed = amounts() * np.where(np.arange(ROWS) % arms == 1, factor, 1)
+    assert "ad '1' are on average" in of_arms(mixed.clip(max=50_000), way, arms)["scale"]["reason"]
+    assert "scale" not in of_arms(amounts() * (1 + 20 * (np.arange(ROWS) % arms == 1)), way, arms)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("share", [0.03, 0.1, 0.4])
+def test_rewards_cut_off_in_one_arm_leave_no_answer(way, share):
+    whole, of_one = amounts(), np.arange(ROWS) % 2 == 1
+    cut = np.where(of_one, whole.clip(max=np.quantile(whole, 1 - share).round(2)), whole)
+    assert "of ad '1' are the largest one" in of_arms(cut, way)["clipped"]["reason"]
+    right = {
+        "whole": whole,
+        "one maximum for all": np.minimum(whole * (1 + of_one), np.quantile(whole, 0.8)),
+        "prices": np.where(of_one, np.resize([5.0, 9, 9, 20], ROWS), whole),
+    }
+    for name, amount in right.items():
+        assert not {"clipped", "cut-off"} & of_arms(amount, way).keys(), name
+
+
 def test_visits_without_costs_are_no_cut():
     log = visits(money=True)
     # 88 and 95 % of the visits of each ad have no costs
@@ -310,7 +359,9 @@ def test_rewards_add_up_over_batches():
     whole.add(log, marks, block)
     for rows in (slice(2000, ROWS), slice(0, 700), slice(700, 2000)):
         parts.add(log.take(rows), marks[rows], block[rows])
-    assert (parts.policy_rows, parts.top) == (whole.policy_rows, whole.top)
+    assert parts.policy_rows == whole.policy_rows
+    for ad, gains in whole.sizes[1].items():
+        assert astuple(parts.sizes[1][ad]) == pytest.approx(astuple(gains))
     assert parts.counts.keys() == whole.counts.keys() == {"a", "b"}
     for ad, counts in whole.counts.items():
         np.testing.assert_array_equal(parts.counts[ad], counts)

@@ -15,6 +15,7 @@ from scant.errors import SettingError
 
 RIDGE, BAYES = "sklearn.linear_model:Ridge", "sklearn.naive_bayes:GaussianNB"
 OWN = """
+import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.dummy import DummyRegressor
 
@@ -30,6 +31,17 @@ class Mean(RegressorMixin, BaseEstimator):
 
 class Ridge(DummyRegressor):
     pass
+
+class Shares:
+    def __init__(self, columns=2):
+        self.columns = columns
+    def get_params(self, deep=True):
+        return {"columns": self.columns}
+    def fit(self, x, y):
+        self.classes_ = [True, False]
+        return self
+    def predict_proba(self, x):
+        return np.full((len(x), self.columns), 1 / self.columns)
 
 class Broken:
     def __init__(self, **settings):
@@ -113,6 +125,14 @@ def test_a_class_of_the_working_folder_is_a_model():
         (RIDGE + "={alpha: 1}", "its settings '{alpha: 1}' are no object of JSON (Expecting"),
         (RIDGE + '={"alpha": -1}', "Ridge(alpha=-1) cannot learn from "),
         ("own_models_here:Broken={}", "Broken cannot be made with {}: no such device"),
+        *(
+            (
+                f'own_models_here:Shares={{"columns": {columns}}}',
+                "has to score rows, a classifier by",
+            )
+            for columns in (1, 3)
+        ),
+        ('own_models_here:Mean={"column": 9}', "has to score rows"),
         (":Ridge", "unknown policy ':Ridge'"),
     ],
 )

@@ -60,7 +60,7 @@ def test_one_that_is_missing_is_an_error(role, lacking):
     values = [*map(str, ids())]
     values[3] = values[700] = lacking
     log = read(made(it=values), **{role: "it"})
-    (problem,) = problems(log, f"{role}-missing")
+    (problem,) = problems(log, "missing")
     assert problem["severity"] == "error" and problem["count"] == 2 and problem["place"] == "row 4"
     with pytest.raises(DataError, match=f"row 4: {role} is missing"):
         _ = log.visits
@@ -74,7 +74,7 @@ def test_rows_of_one_id_were_logged_twice_and_equal_rows_of_two_were_not():
     twice = made(visit=ids())
     # the click came later
     twice = pd.concat([twice, twice.iloc[:30].assign(reward=lambda part: 1 - part["reward"])])
-    (problem,) = problems(read(twice, id="visit"), "duplicates", "lists")
+    (problem,) = problems(read(twice, id="visit"), "id-twice", "lists")
     assert (problem["severity"], problem["count"]) == ("error", 30)
     assert "logged twice" in problem["reason"]
     with pytest.raises(DataError, match=r"logged twice\. Keep one row of each"):

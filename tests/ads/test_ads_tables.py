@@ -73,5 +73,5 @@ def test_propensities_that_are_all_1_were_not_logged(values, units):
 
 
 def test_propensities_that_are_all_0_were_not_logged():
-    reason = problems(visits(propensity=0))["propensity-range"]["reason"]
+    reason = problems(visits(propensity=0))["range"]["reason"]
     assert "0.0 is not in (0, 1], as in every row: none was logged" in reason

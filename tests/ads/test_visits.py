@@ -326,22 +326,22 @@ def test_times_may_be_numbers(unit, scale, tmp_path):
 
 # --- what is wrong with logs
 MANY = pd.concat([FRAME] * 50, ignore_index=True).assign(x=np.arange(200) / 7)
-RANGE, TEXT = "propensity-range", [f"v{i // 2}" for i in range(200)]
+TEXT = [f"v{i // 2}" for i in range(200)]
 WRONG = [  # the column and its values, the kind of the problem, its reason and mend, how many rows
     ("propensity", 25, "percent", "25 is not in (0, 1]; they are from 25 to 25, w", "percent", 200),
     ("propensity", 1.25, "percent", "1.25, which looks like perce", "--propensities percent", 200),
     ("propensity", [0.5, *[50] * 199], "percent", "from 0.5 to 50, which looks", "percent", 199),
-    ("propensity", [*[0.25] * 199, 1.001], RANGE, "1.001 is above 1", "It looks rounded: write", 1),
-    ("propensity", [*[0.25] * 199, 25], RANGE, "25.0 is not in (0, 1]", "It is the", 1),
+    ("propensity", [*[0.25] * 199, 1.001], "range", "1.001 is above 1", "It looks rounded", 1),
+    ("propensity", [*[0.25] * 199, 25], "range", "25.0 is not in (0, 1]", "It is the", 1),
     ("propensity", "25 %", "percent", "are written with a percent sign", "s percent", 0),
     ("propensity", np.log(0.25), "percent", "natural logarithms", "--propensities log", 200),
-    ("reward", 5, "reward-range", "reward 5.0 is not in [0, 1]", "--reward-max", 200),
-    ("reward", -1, "reward-range", "reward -1.0 is not in [0, 1]", "--less if less", 200),
-    ("reward", "bought", "reward-text", "'bought' is not a number", "Write 1 for a click", 200),
+    ("reward", 5, "range", "reward 5.0 is not in [0, 1]", "--reward-max", 200),
+    ("reward", -1, "range", "reward -1.0 is not in [0, 1]", "--less if less", 200),
+    ("reward", "bought", "text", "'bought' is not a number", "Write 1 for a click", 200),
     ("visit", [*range(200)], "id", "another value in every row: it looks", "--ignore visit", 0),
     ("visitor", TEXT, "user", "has 100 different values in 200", "--user visitor", 0),
     ("x", [*range(199), "many"], "mixed", "x 'many' is not a number; most", "--categorical x", 1),
-    ("policy:p", 1.5, "policy:p-range", "1.5 is not in [0, 1]", "It is the policy's prob", 200),
+    ("policy:p", 1.5, "range", "1.5 is not in [0, 1]", "It is the policy's prob", 200),
     ("timestamp", "24.11.2019", "timestamp", "'24.11.2019' is not a time", "2019-11-24", 200),
 ]
 
@@ -375,13 +375,13 @@ def test_all_problems_are_found_at_once(tmp_path):
     frame.loc[[5, 7], "reward"], frame.loc[9, "propensity"] = 2, 0
     frame.loc[11, "action"], frame.loc[3, "x"] = None, np.inf
     reading = read(tmp_path, frame.assign(visit=range(200)))
-    counts = {one.kind: (reading.place(one), one.count) for one in reading.problems}
+    counts = {(one.kind, one.column): (reading.place(one), one.count) for one in reading.problems}
     assert counts == {
-        "reward-range": ("line 7", 2),
-        "propensity-range": ("line 11", 1),
-        "action-missing": ("line 13", 1),
-        "infinite": ("line 5", 1),
-        "id": ("", 0),
+        ("range", "reward"): ("line 7", 2),
+        ("range", "propensity"): ("line 11", 1),
+        ("missing", "action"): ("line 13", 1),
+        ("infinite", "x"): ("line 5", 1),
+        ("id", "visit"): ("", 0),
     }
     expected = (
         r"log.csv, line 7: reward 2.0 is not in \[0, 1\]; .* from 0 to 2 \(1 more "

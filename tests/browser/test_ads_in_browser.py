@@ -73,3 +73,32 @@ def test_of_many_ads_ten_are_seen_and_the_others_unfold(many, width, browser):
         assert words.locator("dt", has_text=word).first.is_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.close()
+
+
+TORN = """() => [...document.querySelectorAll('td, th')].flatMap(cell => {
+  const words = [...cell.textContent.matchAll(/\\S+/g)], text = cell.firstChild;
+  return words.filter(word => {
+    const range = document.createRange();
+    range.setStart(text, word.index);
+    range.setEnd(text, word.index + word[0].length);
+    return new Set([...range.getClientRects()].map(box => Math.round(box.top))).size > 1;
+  }).map(word => word[0]);
+})"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 700, 390])
+def test_words_of_a_report_of_lists_are_whole(tmp_path, width, browser):
+    random, place = np.random.default_rng(0), np.tile(np.arange(3), 1000)
+    item = np.argsort(random.random((1000, 6)), axis=1)[:, :3].ravel()
+    columns = {"visit": np.repeat(np.arange(1000), 3), "position": place + 1, "action": item}
+    columns |= {"reward": random.random(3000) < 0.1 + 0.1 * item / 5, "propensity": 1 / (6 - place)}
+    columns |= {"policy:best": 1.0 * (item == 5 - place)}
+    log = sa.Log.from_frame(pd.DataFrame(columns), {"list": "visit"}, propensity_of="above")
+    sa.evaluate(["best"], log).report(tmp_path / "lists.html", log)
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto((tmp_path / "lists.html").as_uri())
+    assert page.evaluate(TORN) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert page.locator(".key").inner_text().endswith(" rows")
+    page.close()

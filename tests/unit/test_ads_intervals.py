@@ -268,6 +268,13 @@ def test_many_values_are_resampled_in_groups_of_equal_mean_and_spread():
     assert means.std() == pytest.approx(error, rel=0.04)
 
 
+def test_a_group_of_a_single_row_keeps_its_value():
+    x = 1.3 ** np.arange(70)  # each further from the last than a group is wide
+    means = resampled(counted(x, x[-1]), np.random.default_rng(0), 50)
+    draws = np.random.default_rng(0).multinomial(70, np.full(70, 1 / 70), 50)
+    assert means == pytest.approx(np.sort(draws @ x) / 70)
+
+
 def test_bca_of_equal_terms_is_their_mean():
     terms = counted(np.full(50, 0.5), 1.0)
     assert bca(terms, resampled(terms, np.random.default_rng(0), 100), 0.05) == 0.5

@@ -535,5 +535,8 @@ def test_validation_is_the_importance_weighted_click_rate():
 
 
 def test_the_best_lambda_is_selected():
-    assert scorers.select({0.01: 0.9, 0.1: 0.1, 1: 0.2, 10: 0.3}) == 0.01
-    assert scorers.select({0.01: 0.2, 0.1: 0.3, 1: 0.3, 10: 0.1}) == 1  # the larger of two equals
+    none = dict.fromkeys((0.01, 0.1, 1, 10), 0.0)
+    assert scorers.select({0.01: 0.9, 0.1: 0.1, 1: 0.2, 10: 0.3}, none) == 0.01
+    equal = {0.01: 0.2, 0.1: 0.3, 1: 0.3, 10: 0.1}
+    assert scorers.select(equal, none) == 1  # the larger of two equals
+    assert scorers.select(equal, none | {0.1: 0.4, 1: 0.5}) == 0.1  # that of the smaller loss

@@ -25,7 +25,7 @@ FOLDERS = [f"{dotted.rpartition('.')[0]}*" for dotted in families.FAMILIES.value
 # those below it.
 LAYERS = yaml.safe_load("""
 the practitioners' tool: [scant_ads*]
-command line: [scant.cli, scant.__main__, scant.jobs, scant.notebook]
+command line: [scant.cli, scant.client, scant.serving, scant.__main__, scant.jobs, scant.notebook]
 page: [scant.page*, scant.finished*, scant.compiling, scant.starting, scant.starter*]
 verdict: [scant.verdict*]
 presenting: [scant.present*, scant.*.frames*, scant.*.drawing*, scant.*.quantities, scant.*.traces,

@@ -131,6 +131,27 @@ def test_what_is_compiled_is_loaded(folder):
     assert [hits(), hits()] == [0, 1]
 
 
+def half(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def one_bit(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize("damage", [None, half, one_bit])
+def test_what_is_kept_can_be_loaded_before_it_is_called(folder, monkeypatch, damage):
+    hits()
+    if damage:
+        [path] = folder.iterdir()
+        path.write_bytes(damage(path.read_bytes()))
+    loop = doubling()
+    monkeypatch.setattr(kernels, "LOOPS", [loop])
+    kernels.load()
+    assert len(loop.overloads) == sum(loop.stats.cache_hits.values()) == (not damage)
+
+
 class Trap:
     """A pickle that makes a file when it is read."""
 
@@ -143,15 +164,6 @@ class Trap:
 
 def sealed(content: bytes) -> bytes:
     return content + kernels.SEALED + zlib.crc32(content).to_bytes(4)
-
-
-def half(content: bytes) -> bytes:
-    return content[: len(content) // 2]
-
-
-def one_bit(content: bytes) -> bytes:
-    middle = len(content) // 2
-    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
 @pytest.mark.parametrize("damage", [half, one_bit, lambda content: b""])
@@ -229,7 +241,7 @@ PROCESSOR = ("x86_64-pc-linux-gnu", "rocketlake", "+avx2,+fma")
 
 
 def path_for(processor=PROCESSOR):
-    return doubling()._cache._path((numba.float64,), SimpleNamespace(magic_tuple=lambda: processor))
+    return doubling()._cache.path((numba.float64,), SimpleNamespace(magic_tuple=lambda: processor))
 
 
 CHANGE_CODE = ("BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO_DEFAULT")

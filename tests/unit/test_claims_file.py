@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
+from claimed import AGAINST_ALL, CLAIM, GAMES, planned
 from small_studies import STUDIES, shipped
 
 from scant.data import registry
@@ -210,6 +211,8 @@ GOOD = PARTS["items-rate-items.1"]
         ("{comparison: close, margin: 0.0}", "less than or equal to the minimum of 0"),
         ("{epsilon: 0.2}", "unknown value 'game_slope'"),
         ("{source: {document: thesis}}", "'place' is a required property"),
+        ("{comparison: exact, margin: {relative: 0.1}}", "margin: .* is not of type 'number'"),
+        ("{quantity: ctr_gain, against: 3.0}", "against: 3.0 is not of type 'object'"),
     ],
 )
 def test_a_bad_claim_is_refused(change, message):
@@ -232,12 +235,93 @@ def test_a_bad_claim_is_refused(change, message):
         ("{each: [{surogate: kl}]}", "each.1: unknown key 'surogate'"),
         ("{control: {words: none, plays: weight 0}}", "unknown play 'weight 0'"),
         ("{control: {words: none, 'on': {generatr: null}}}", "control: on: unknown key 'generatr'"),
+        # what no entry of a study lacks
+        ("{learner: {kind: null}}", "learner: kind: None is not"),
+        ("{learner: {kind: {not: null}}}", "learner: kind: None is not"),
+        ("{where: {kind: null}}", "where: kind: unknown value 'None'"),
+        ("{where: {kind: top, seeds: null}}", "where: seeds: None is not"),
+        ("{'on': {ids: [1, 2]}}", "on: ids: 1 is not of type 'string'"),
+        ("{learner: {k: {not: []}}}", "learner.k: a list without alternatives"),
+        ("{'on': {settings: {not: {cosin: 1}}}}", "on.settings: unknown key 'cosin'"),
+        # a share of 1 at most
+        ("{against: 957}", "final: against: 957 is greater than the maximum of 1"),
+        ("{margin: -957}", "final: margin: -957 is less than the minimum of -1"),
+        ("{control: {words: none, against: -0.1}}", "control: final: against: -0.1 is less than"),
     ],
 )
 def test_a_selector_that_fits_nothing_is_refused(change, message):
+    """Nor a number that no value of the claim's quantity comes to."""
     claim = PARTS["top-above-random"] | yaml.safe_load(change)
     with pytest.raises(SettingError, match=re.escape(message)):
         check_selectors(claim, registry.load(ROOT / "config/datasets.yaml"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "{'on': {settings: {not: {cosine: true}}}, learner: {kind: {not: rtop}, k: {not: null}}}",
+        "{against: 1}",
+        "{measure: dcg@10, against: 957}",  # which is no share
+    ],
+)
+def test_a_selector_that_fits_something_is_taken(change):
+    claim = PARTS["top-above-random"] | yaml.safe_load(change)
+    check_selectors(claim, registry.load(ROOT / "config/datasets.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            "{learner: {ids: [one, twoo]}}",
+            "learner: ids: unknown value 'twoo': did you mean 'two'?",
+        ),
+        ("{learner: {ids: {not: twoo}}}", "did you mean 'two'?"),
+        ("{against: {ids: [all, noiselss]}}", "against: ids: .*did you mean 'noiseless'?"),
+        ("{each: [{ids: [one, twoo]}]}", "each.1: ids: "),
+        ("{'on': {ids: [a, bb]}}", "on: ids: unknown value 'bb'"),
+        ("{own: {ids: [a, bb]}, row: reproduction}", "own: ids: unknown value 'bb'"),
+        ("{where: {kind: fixed-items, ids: [first, secnd]}}", "where: ids: .*mean 'second'?"),
+        ("{control: {words: w, 'on': {ids: [a, bb]}}}", "control: on: ids: "),
+        ("{figure: figure-games-round}", "figure: .*did you mean 'figure-games-rounds'?"),
+    ],
+)
+def test_an_id_that_there_is_not_is_refused_where_it_would_narrow_a_claim(
+    tmp_path, change, message
+):
+    study, path = planned(GAMES).study, tmp_path / "mine.yaml"
+
+    def stated(change: str) -> dict:
+        path.write_text(yaml.safe_dump({"mine": CLAIM | AGAINST_ALL | yaml.safe_load(change)}))
+        return studies.claims(path, schema_path=ROOT / studies.CLAIMS_SCHEMA, study=study)
+
+    with pytest.raises(SettingError, match=message):
+        stated(change)
+    assert stated("{learner: {ids: [one, two]}, 'on': {ids: {not: a}}}")
+    # of a study of the project; of none, whose claim is another study's
+    assert stated("{'on': {ids: [a, flip-40]}, learner: {ids: one}}")
+    assert stated("{'on': {ids: [theirs, hers]}, figure: figure-games-rounds}")
+
+
+def test_ids_of_the_project_s_claims_are_its_studies():
+    """The studies that have one of the ids of a claim name no other than theirs."""
+    for path in STUDIES:
+        study, datasets = shipped(path)
+        for claim in PARTS.values():
+            check_selectors(claim, datasets, study)
+
+
+@pytest.mark.parametrize("quantity", ["final", "ctr_gain"])
+def test_what_a_share_is_of_is_asked_for(quantity):
+    """A relative margin, and a gain in percent, without what is compared with: an error in the job
+    that judges.
+    """
+    claim = {key: GOOD[key] for key in GOOD if key not in ("against", "along", "margin")}
+    margin = {"relative": -0.1} if quantity == "final" else 0.1
+    claim |= {"quantity": quantity, "comparison": "greater", "margin": margin}
+    with pytest.raises(SettingError, match="'against' is a required property"):
+        check({"bad": claim}, SCHEMA, "claims")
+    check({"good": claim | {"other": {"comparator": "horizon"}}}, SCHEMA, "claims")
 
 
 # --- what the papers say

@@ -544,3 +544,30 @@ def test_the_range_of_differences_is_known_of_measures_up_to_1(contextual, state
     made = {"one": {key: value for key, value in made.items() if value is not None}}
     (cell, *_) = claims.examine(made, planned(STREAMS), contextual)["one"].readings[0].cells
     assert cell.within == (within and pytest.approx(within)) and not cell.share
+
+
+def test_experiments_that_differ_in_their_mismatch_are_readings():
+    """The mismatch of an experiment holds for learners that have none of their own."""
+    study = yaml.safe_load("""
+study: s
+streams: {linear: {generator: linear}}
+learners:
+  squared: {kind: rtop, surrogate: squared}
+  kl: {kind: rtop, surrogate: kl}
+experiments:
+  ten: {kind: top, streams: [linear], learners: [squared, kl], seeds: 12, tuning: paper}
+""")
+    for name, other in {"one": {"mismatch": 1}, "ball": {"radius": 10}, "again": {}}.items():
+        study["experiments"][name] = study["experiments"]["ten"] | other
+    plan, found = planned(study), {}
+    for name in study["experiments"]:
+        rows = [
+            trace(learner, "rtop", seed, [0.5, 0.5 + NOISE[seed - place] / 100], experiment=name)
+            for place, learner in enumerate(("squared", "kl"))
+            for seed in range(12)
+        ]
+        found[name] = pd.concat(rows), plan.details(name)
+    claim = FINAL | {"where": {"kind": "top"}, "learner": {"surrogate": "kl"}}
+    claim |= {"against": {"surrogate": "squared"}}
+    row = judged(study, found, kl=claim).loc["kl"]
+    assert row["readings_total"] == 3

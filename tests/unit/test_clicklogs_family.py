@@ -5,12 +5,23 @@ came out.
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from scant.clicklogs import drawings, estimates, fitting, frames, learners, quantities, run, storage
+from scant.clicklogs import (
+    drawings,
+    estimates,
+    fitting,
+    frames,
+    learners,
+    logs,
+    quantities,
+    run,
+    storage,
+)
 from scant.clicklogs.family import Rankings
 from scant.clicklogs.policies import Policy
 from scant.data import stream as streams
@@ -138,6 +149,28 @@ def test_what_a_stream_has_not_is_refused(stream, changes, message):
         learners.site(streams.read(stream), LOG | changes)
 
 
+class Queries(SimpleNamespace):
+    """What of a stream decides which of its queries are visited, and held out."""
+
+    def __len__(self):
+        return len(self.relevant)
+
+
+def test_a_query_that_is_held_out_has_a_relevant_document():
+    """And one that is visited has documents for all places."""
+    stream = Queries(
+        offsets=np.array([0, 3, 5, 8, 11, 14, 17]), relevant=np.array([1, 1, 0, 1, 0, 2])
+    )
+    found = logs.split(stream, {"places": 3, "held_out": 3, "logging_queries": 1})
+    split = [found.trained_on.tolist(), found.visited.tolist(), found.held_out.tolist()]
+    assert split == [[0, 1, 2], [0, 2], [3, 5]]
+    with pytest.raises(SettingError, match="no query that is held out has a relevant document"):
+        logs.split(
+            Queries(offsets=stream.offsets, relevant=np.array([1, 1, 1, 0, 0, 0])),
+            LOG | {"held_out": 3},
+        )
+
+
 # --- fits
 
 
@@ -154,6 +187,10 @@ def test_the_cross_entropy_is_the_least():
     weights = fitting.cross_entropy(found, values)
     for move in 1e-3 * np.r_[np.eye(3), -np.eye(3)]:
         assert loss(weights) < loss(weights + move)
+    # all on the first of two documents: PENALTY alone keeps the weight w of their distance finite
+    two = fitting.Documents(np.array([[1.0], [0.0]]), np.array([0]))
+    (w,) = fitting.cross_entropy(two, np.array([1.0, 0.0]))
+    assert fitting.PENALTY * w == pytest.approx(1 / (1 + np.exp(w)), rel=1e-3)
     assert not fitting.cross_entropy(found, np.zeros(20)).any()
 
 

@@ -1,5 +1,6 @@
 """What the documents name is there: modules, functions, files and sections."""
 
+import doctest
 import importlib
 import re
 from pathlib import Path
@@ -74,3 +75,24 @@ def test_the_table_of_folders_names_each_folder_of_the_code():
         *(path.parent.relative_to(ROOT).as_posix() for path in files),
     }
     assert sorted(name if "/" in name else f"src/scant/{name}" for name in named) == sorted(folders)
+
+
+def python_of(document: str) -> list[str]:
+    text = (ROOT / document).read_text()
+    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_mathematics_that_readme_imports_comes_to_what_it_says():
+    (example,) = [block for block in python_of("README.md") if block.startswith(">>> ")]
+    parsed = doctest.DocTestParser().get_doctest(example, {}, "README", None, None)
+    assert doctest.DocTestRunner().run(parsed) == (0, 5)  # failed, attempted
+
+
+def test_bounds_on_generalisation_come_to_what_is_said_beside_them():
+    (block,) = python_of("docs/generalisation.md")
+    names, stated = {}, re.findall(r"^(\w+\(.+\)) +# ([\d.,]*\d)", block, re.MULTILINE)
+    exec(block, names)
+    assert len(stated) == 3
+    for expression, number in stated:
+        value, decimals = eval(expression, names), len(number.partition(".")[2])
+        assert f"{value:,.{decimals}f}" == number, expression

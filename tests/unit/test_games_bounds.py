@@ -97,6 +97,18 @@ def test_hedge_and_its_like_by_hand():
     assert 0.8 * most < bounds.permelearn(best, eta, n) <= most * (1 + 1e-12)
 
 
+@pytest.mark.parametrize(("t", "phases"), [(10**5, 126), (10**7, 9 * math.log(10**7))])
+def test_pege2_by_hand(t, phases):
+    """With s = 1 and a gap of 2: by its 126th phase all means are within 1/3, unless more phases
+    are needed to exploit all rounds.
+    """
+    T, m, R = 10**7, 4, 3.0
+    assert bounds.hoeffding(126, m, T, 1.0) <= 1 / 3 < bounds.hoeffding(125, m, T, 1.0)
+    expected = R * (m * (phases + 1) + 8 * m / 4 + 1)
+    assert bounds.pege2(t, T, 2.0, m, 1, R, 1.0) == pytest.approx(expected)
+    assert bounds.pege2(10, T, 2.0, m, 1, R, 1.0) == 10 * R
+
+
 def test_online_rank_by_hand():
     n, T, M = 20, 10_000, 19
     eta = bounds.online_rank_eta(n, M, T)

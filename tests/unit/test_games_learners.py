@@ -340,6 +340,16 @@ def test_comb_bands_estimate_is_unbiased():
     assert (learner.least, learner.span) == (1, 3)
 
 
+def test_comb_bands_bound_needs_a_share_of_random_rankings_below_one():
+    """gamma = eta n (n - 1) is 1 at most."""
+    few, many = (
+        make("comb-band", facts(4, rounds, losses=(0, 2)), generator(0)) for rounds in (10, 10_000)
+    )
+    assert few.eta * 12 > 1 > many.eta * 12
+    assert np.isnan(few.bound(10)) and few.gamma == 1
+    assert many.bound(100) == 2 * game_bounds.comb_band(100, many.eta, 4)
+
+
 def test_linear_losses_alone():
     for kind in ("permelearn", "comb-band", "rtopkf-adaptive"):
         with pytest.raises(SettingError, match="ap is none"):

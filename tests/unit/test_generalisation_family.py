@@ -1,6 +1,7 @@
 """The family of generalisation: it plans, refuses what cannot be, plays, shows what came out."""
 
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -177,6 +178,12 @@ def test_quantities_are_one_number_for_each_seed(played):
         assert not values.duplicated(columns).any() and "value" in values, name
     shares = quantities.excess_share(whole)
     assert {"noisy, n = 8", "scores, n = 32"} <= {*shares["stream"]}
+    # a bound of c n^(-1/2) is 1 / ceiling times smaller from that n on
+    assert shares["ceiling"].max() < 1
+    fallen = (shares["n"] / shares["says_from"]) ** 0.5
+    assert fallen.to_numpy() == pytest.approx(shares["ceiling"].to_numpy())
+    loud = replace(whole, traces=whole.traces.assign(at_zero=1e9))
+    assert quantities.excess_share(loud)["says_from"].isna().all()
     slopes = quantities.excess_slope(whole).set_index(columns)["value"]
     table = frames.against(*played, along="n").groupby(["stream", "learner"])["slope"].first()
     for (stream, learner), slope in table.dropna().items():

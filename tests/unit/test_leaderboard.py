@@ -233,7 +233,7 @@ def test_where_means_print_equal_the_difference_tells_them_apart():
     assert [cell["near"] for cell in cells] == ["", "-0.0003", ""]
     assert cells[1]["apart"] == "[-0.0004, -0.0002]"
     two = pd.concat([near, near.assign(stream="t", stream_title="T")])
-    assert "0.691 [0.688, 0.694] (-0.0003)" in leaderboard.text(two)
+    assert "0.691 [0.687, 0.694] (-0.0003)" in leaderboard.text(two)
     alone = leaderboard.text(near)  # has them in a column of their own
     assert "(-0.0003)" not in alone and "-0.0003 [-0.0004, -0.0002]" in alone
 

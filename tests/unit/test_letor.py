@@ -49,9 +49,9 @@ def test_query_id_in_the_comment(tmp_path):
     assert features.tolist() == [[0.5, 0], [0, 0.25], [0, 0]]
 
 
-PRINTED = ["0.25", "0.5", "1.5", "2.33333", "2.0", "3", "0.07", "3.5", "2.4999999"]
-ROUNDED = {"half-up": [0, 1, 2, 2, 2, 3, 0, 4, 2], "down": [0, 0, 1, 2, 2, 3, 0, 3, 2]}
-ROUNDED |= {"up": [1, 1, 2, 3, 2, 3, 1, 4, 3]}
+PRINTED = ["0.25", "0.5", "1.5", "2.33333", "2.0", "3", "0.07", "3.5", "2.4999999", "1.1", "0.9"]
+ROUNDED = {"half-up": [0, 1, 2, 2, 2, 3, 0, 4, 2, 1, 1]}
+ROUNDED |= {"down": [0, 0, 1, 2, 2, 3, 0, 3, 2, 1, 0], "up": [1, 1, 2, 3, 2, 3, 1, 4, 3, 2, 1]}
 
 
 @pytest.mark.parametrize("fractions", ROUNDED)
@@ -127,7 +127,8 @@ def test_ids_of_queries_that_differ_in_zeros_alone_are_refused(tmp_path, ids, to
     if told is None:
         assert read(path, 1, qid=where)[0].tolist() == [*map(int, ids.split())]
         return
-    with pytest.raises(DataError, match=f"line {told}: query id .* leading zeros"):
+    said = f"line {told}: query id {ids.split()[told - 1]} and one before it .* leading zeros"
+    with pytest.raises(DataError, match=said):
         read(path, 1, qid=where, block=64)
 
 

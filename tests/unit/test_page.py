@@ -13,14 +13,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from rows import entries
 from toys import EMPTY
 
 from scant.errors import DataError
-from scant.page import about, page
+from scant.page import about, boards, numbers, page
 from scant.page.inline import inline, size
-from scant.present import figures, style
+from scant.present import figures, panels, style, tables
 from scant.study import settings
+from scant.verdict import words
 
 NASTY = '<script>alert("1")</script> & <b onclick=x>'
 FETCHING = {"src", "srcset", "poster", "action", "formaction", "data", "background", "ping"}
@@ -162,6 +165,26 @@ def test_data_are_beside_the_page_and_numbers_are_to_three_figures(make, folder)
     assert {"figures/figure-1.csv", "tables/finals.csv"} <= set(links)
     assert ("td", {"title": "0.123456789", "class": "number"}) in seen.elements
     assert "0.123" in seen.text and page.ABSENT in seen.text
+
+
+@given(st.tuples(st.floats(-0.99, 0.99), st.floats(-0.99, 0.99)).map(sorted))
+def test_ends_of_intervals_are_rounded_outwards(ends):
+    """On the page, in the terminal and in LaTeX; to as many figures as any number."""
+    low, high = ends
+    row = {"mean": 0.0, "mean_low": low, "mean_high": high}
+    texts = [numbers.interval(low, high), numbers.interval(low, high, numbers.signed)]
+    texts += [boards._interval(low, high, 3), tables.latex(pd.DataFrame([row])).splitlines()[4]]
+    texts += [panels.slope({"slope": 0.0, "slope_low": low, "slope_high": high}).partition("[")[2]]
+    for text, unit in zip(texts, (1e-2, 1e-2, 1e-3, 1e-3, 1e-2), strict=True):
+        if not (read := [float(end) for end in re.findall(r"[-+]?\d[\d.e-]*", text)[-2:]]):
+            assert f"{low:.4f}" == f"{high:.4f}"  # of a slope
+            continue
+        assert low - unit <= read[0] <= low + 1e-12 and high - 1e-12 <= read[1] <= high + unit
+    shares = [words.agreeing(9, 10, share) for share in (0.7354, 0.57)]
+    assert [text.partition("least ")[2] for text in shares] == ["73 % of all", "57 % of all"]
+    assert (
+        numbers.percent(0.7354, "low") == "73 %" and numbers.percent(1.2341, "high") == "1.24 times"
+    )
 
 
 def test_claims_lead_to_their_figures_and_back(make):

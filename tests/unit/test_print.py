@@ -417,7 +417,7 @@ def test_how_many_seeds_is_said_and_bands_are_fainter_where_there_are_more():
 
 
 def test_a_slope_has_the_decimals_that_tell_its_ends_apart():
-    ends = {(0.64, 0.69): "0.66 [0.64, 0.69]", (0.6585, 0.6621): "0.660 [0.658, 0.662]"}
+    ends = {(0.64, 0.69): "0.66 [0.64, 0.69]", (0.6585, 0.6621): "0.660 [0.658, 0.663]"}
     ends |= {(0.66, 0.66): "0.66", (np.nan, np.nan): "0.66"}
     for (low, high), text in ends.items():
         assert panels.slope({"slope": 0.66, "slope_low": low, "slope_high": high}) == text

@@ -179,7 +179,7 @@ learners: {i: {kind: item-position}, f: {kind: forest}, k: {kind: rtopkf},
   s: {kind: erm-l2, surrogate: smoothdcg}}
 experiments:
   clicks: {kind: rankings, click_logs: [c], learners: [i]}
-  game: {kind: fixed-items, games: [g], learners: [k], rounds: 10}
+  game: {kind: fixed-items, games: [g], learners: [k], rounds: 100}
   ads: {kind: ads, logs: [h], learners: [f]}
   erm: {kind: generalisation, populations: [p], learners: [s], ascents: 1}
 coverage: {repeats: 10}

@@ -3,9 +3,11 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from rows import entries
+from scipy import sparse
 
 from scant import files
 from scant.data import packing, simulated, stream
@@ -191,6 +193,13 @@ def test_what_is_no_queries_and_ranker_is_refused(monkeypatch, returned):
         ((0, [1, 0], [1, 2]), "features of shape (2,)"),
         ((0, [], np.ones((0, 3))), "features of shape (0, 3)"),
         ((0.5, [1], [[1]]), "the id of query 1 0.5 is not a whole number"),
+        ((2.0**53, [1], [[1]]), "the id of query 1 9007199254740992.0, as float64, may have been"),
+        ((0, np.ma.masked_equal([1, 0], 0), [[1], [2]]), "values are masked"),
+        ((0, [1, 0], np.ma.masked_equal([[1], [2]], 2)), "values are masked"),
+        ((0, [1, 0], [*np.ma.masked_equal([[1], [2]], 2)]), "values are masked"),
+        ((np.ma.masked, [1], [[1]]), "values are masked"),
+        ((0, [1, "0"], [[1], [2]]), "query 1 is not (id, grades, features) (Could not convert"),
+        (("a", [1], [[1]]), "the id of query 1 has the type object; numbers are expected"),
         (7, "query 1 is not (id, grades, features)"),
     ],
 )
@@ -199,7 +208,19 @@ def test_no_number_of_ones_own_is_changed_without_a_word(monkeypatch, query, rea
         drawn_by(monkeypatch, ([query], None))
 
 
-@pytest.mark.parametrize("ranker", [[np.nan], [2.0], [[1.0]], ["a"], 1.0])
+def test_numbers_of_ones_own_are_read_whatever_holds_them(monkeypatch):
+    grades, features = np.array([1, 0], ">i8"), sparse.csr_array([[1.0], [0.0]])
+    drawn = (np.int8(3), pd.array(grades, "Int64"), features), (4, grades.astype(object), features)
+    queries, _ = drawn_by(monkeypatch, (drawn, np.array([1], np.longdouble)))
+    assert [(id, grades.tolist(), x.tolist()) for id, grades, x in queries] == [
+        (id, [1, 0], [[1], [0]]) for id in (3, 4)
+    ]
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [[np.nan], [2.0], [[1.0]], ["a"], 1.0, [1 + 0j], np.ma.masked_equal([1.0, 0.0], 0)],
+)
 def test_a_ranker_is_weights_of_norm_1(monkeypatch, ranker):
     with pytest.raises(DataError, match="the ranker"):
         drawn_by(monkeypatch, ([], ranker))

@@ -56,7 +56,7 @@ def plain(text) -> str:
     return re.sub("<[^>]*>", "", str(text))
 
 
-NUMBERS = "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10"
+NUMBERS = "SLAM minus ListNet: -0.127 [-0.133, -0.122] of NDCG@10"
 OVERTURNED = "to overturn it, one seed in 10 would have to be as far against it as a seed can be"
 
 
@@ -105,7 +105,7 @@ def test_where_some_cells_are_undecided_each_side_has_its_numbers_and_seeds():
     cells = [cell("Letters", 0.002, "holds"), cell(verdict="undecided", agreeing=0.0)]
     assert plain(story.behind(claim("undecided", cells, needed=math.inf))) == (
         "SLAM minus ListNet: +0.002 [-0.003, +0.007] of NDCG@10 on Letters, so in 9 of 10 seeds; "
-        "-0.127 [-0.132, -0.122] of NDCG@10 on Digits, as claimed in 0 of 10 seeds; no number of "
+        "-0.127 [-0.133, -0.122] of NDCG@10 on Digits, as claimed in 0 of 10 seeds; no number of "
         "seeds would decide it."
     )
     assert words.agreeing(0, 10, 0.0) == "0 of 10 seeds"
@@ -115,7 +115,7 @@ def test_where_cells_differ_both_sides_are_named():
     told = claim(words.DIFFERS, [cell("Letters", 0.002, "holds"), cell()])
     text = "SLAM keeps up with ListNet {}, but falls behind ListNet {}"
     assert found(told) == text.format("on Letters", "on Digits")
-    first, second = "SLAM minus ListNet: +0.002 [-0.003, +0.007]", "-0.127 [-0.132, -0.122]"
+    first, second = "SLAM minus ListNet: +0.002 [-0.003, +0.007]", "-0.127 [-0.133, -0.122]"
     assert plain(story.behind(told)) == (
         f"{first} of NDCG@10 on Letters; {second} of NDCG@10 on Digits; so in 9 of 10 seeds; "
         f"{OVERTURNED}."

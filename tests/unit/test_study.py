@@ -11,7 +11,7 @@ from small_studies import STUDIES, load, put, shipped, small, with_ads, with_gam
 
 from scant.declare import families
 from scant.errors import SettingError
-from scant.schema import read_yaml
+from scant.schema import read_yaml, with_defaults
 from scant.study import settings as studies
 from scant.study.schema import experiment_settings, schema
 
@@ -73,6 +73,12 @@ def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path, monkeypatc
 
 
 # --- defaults
+def test_defaults_of_a_clause_are_those_of_what_its_condition_is_true_of():
+    clause = {"if": {"required": ["a"]}, "then": {"properties": {"b": {"default": 2}}}}
+    for content, of_clause in (({"a": 1}, {"b": 2}), ({"a": 1, "c": 3}, {"b": 2}), ({"c": 3}, {})):
+        assert with_defaults(content, {"allOf": [clause]}) == content | of_clause
+
+
 def test_every_absent_key_has_its_default():
     study, datasets = load(small())
     assert (study["seed"], study["data"], study["datasets"]) == (2016, {"mirror": None}, {})

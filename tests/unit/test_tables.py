@@ -1,5 +1,6 @@
 """Parquet tables: what goes in comes out, whole queries together, and nothing half-written."""
 
+import gzip
 import hashlib
 import re
 from itertools import pairwise
@@ -171,10 +172,14 @@ def test_own_columns_for_ranking(tmp_path, monkeypatch, parser):
     ("returned", "reason"),
     [
         ("[[1, 2]], [0], [1], 4", "does not return features, grades and ids of queries of it"),
-        ("[[1, 2, 3]], [0], [1]", r"arrays of shapes \(1, 3\), \(1,\), \(1,\); \(n, 2\), \(n,\)"),
+        ("[[1, 2, 3]], [0], [1]", "a column 'f3' beyond the declared features"),
+        ("[[1, 2]], [0], [1, 1]", r"shapes \(1, 2\), \(1,\), \(2,\); \(n, d\), \(n,\)"),
+        ("[[1, 2]], np.ma.masked_all(1), [1]", "values are masked"),
+        ("[[1, 2]], [0], [1j]", "an array has the type complex128"),
+        ("[[1, 2], [3, 4]], [0, 1], ['a', 2]", "does not return features, grades"),
         ("[[1, 2], [3, float('nan')]], [0, 1], [1, 1]", "row 2: f2 is not finite"),
         ("[[1, 2], [3, 4], [5, 6]], [0, 1, 3], [1, 2, 1]", "row 3: grade 3 is above 2"),
-        ("[[1, 2], [3, 4], [5, 6]], [0, 1, 0], [1, 2, 1]", "row 3: query 1 goes on here"),
+        ("[[1, 2], [3, 4], [5, 6]], [0, 1, 0], [1, 2, 1]", "row 3: its query goes on"),
     ],
 )
 def test_what_a_function_of_ones_own_returns_is_checked(tmp_path, monkeypatch, returned, reason):
@@ -183,10 +188,132 @@ def test_what_a_function_of_ones_own_returns_is_checked(tmp_path, monkeypatch, r
         convert(tmp_path, "anything", dataset(parser="mine:read", grades=2))
 
 
-def test_queries_of_columns_may_be_named(tmp_path):
-    columns = {**COLUMNS, "query": ["rambo", "rambo", "rocky"]}
+TEXTS = pa.array(["rambo", "rambo", "01"])
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [
+        TEXTS,
+        TEXTS.cast(pa.large_string()),
+        TEXTS.cast(pa.string_view()),
+        TEXTS.dictionary_encode(),
+        pa.array([5, 5, 9]).dictionary_encode(),
+    ],
+)
+def test_queries_of_columns_may_be_named(tmp_path, queries):
+    columns = {**COLUMNS, "query": queries}
     [(query, *_)] = tables.read_ranking(converted(tmp_path, columns, dataset(parser="parquet")))
-    assert query.tolist() == [1, 1, 2]
+    assert query.tolist() == ([1, 1, 2] if "string" in str(queries.type) else [5, 5, 9])
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (["7", "7", "0"], [7, 7, 0]),
+        (["01", "1", "1"], [1, 2, 2]),
+        (["1000", "1e3", "1e3"], [1, 2, 2]),
+        (["1.0", "1", "x"], [1, 2, 3]),
+        (["'18446744073709551615'", "'18446744073709551614'", "5"], [1, 2, 3]),
+        (["12", "12", "NA"], "row 3: query is missing"),
+        (["12", "a", ""], "row 3: query is missing"),
+        (["a", "a", "'NA'"], [1, 1, 2]),
+        ([*map(str, range(200_000)), "007"], "query '007' is no whole number, as those before"),
+        ([*map(str, range(200_000)), "x"], "query 'x' is no whole number, as those before"),
+    ],
+)
+def test_ids_of_csv_are_whole_numbers_or_told_apart_as_they_are_written(tmp_path, written, read):
+    """In a large file the first megabyte decides."""
+    text = "".join(f"{id},1,2,3\n" for id in written).replace("'", '"')
+    if isinstance(read, str):
+        with pytest.raises(DataError, match=read):
+            convert(tmp_path, f"query,grade,f1,f2\n{text}", dataset(parser="csv"))
+    else:
+        path = convert(tmp_path, f"query,grade,f1,f2\n{text}", dataset(parser="csv"))
+        assert [id for ids, *_ in tables.read_ranking(path) for id in ids] == read
+
+
+LETOR = b"2 qid:1 1:1 2:2\n0 qid:1 1:3\n"
+TABLE = b"query,grade,f1,f2\n1,2,1,2\n1,0,3,0\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "parsers", "form"),
+    [
+        (b"PAR1\x15\0", "letor csv letor-groups", "a parquet file. Its parser is parquet"),
+        (
+            gzip.compress(LETOR, mtime=0),
+            "letor csv parquet",
+            "packed by gzip. Let its name end in .gz",
+        ),
+        (b"PK\3\4..", "letor csv", "packed, or a sheet of Excel"),
+        (b"% a\n\n@RELATION x\n@DATA\n1,2\n", "letor csv parquet", "an ARFF file. Make it CSV"),
+        (b"9 Q0 doc-1 1 -3.5e-1 me\n", "letor csv", "a run file of TREC"),
+        (b"9 0 doc-1 2\n9 0 doc-2 0\n", "letor csv letor-qid-in-comment", "judgments (qrels)"),
+        (b"9\tQ0\tdoc-1\t2\r\n", "letor csv", "a file of judgments (qrels) of TREC"),
+        (b"grade qid f1\n" + LETOR, "letor", "LETOR's text with a header. Delete its first line"),
+        (b"grade,qid,f1\n" + LETOR, "letor", "LETOR's text with a header"),
+        (TABLE, "letor parquet", "a table separated by commas, semicolons or tabs. Make it CSV"),
+        (TABLE.replace(b",", b"\t"), "letor", "a table separated by commas, semicolons or tabs"),
+        (LETOR, "csv parquet", "LETOR's text. Its parser is letor"),
+    ],
+)
+def test_a_file_in_another_form_is_named(tmp_path, content, parsers, form):
+    (tmp_path / "file.txt.query").write_text("1\n")
+    (tmp_path / "file.txt").write_bytes(content)
+    for parser in parsers.split():
+        with pytest.raises(DataError, match=re.escape(f"it is {form}" if form[0] == "a" else form)):
+            conversion.convert(
+                dataset(parser=parser), "test", tmp_path / "file.txt", tmp_path / "made"
+            )
+
+
+@pytest.mark.parametrize(
+    ("parser", "content"),
+    [
+        ("letor", LETOR),
+        ("letor", b"# grade, query\n" + LETOR),
+        ("letor-qid-in-comment", b"2 1:1 # 7 a, b\n0 # 7\n"),
+        ("csv", TABLE),
+        ("csv", b'query,grade,f1,f2,title\n1,2,1,2,"9 qid:2"\n'),
+    ],
+)
+def test_a_file_in_its_own_form_is_no_other(tmp_path, parser, content):
+    """It is read; and if a grade in it is wrong, the error says so."""
+    (tmp_path / "file").write_bytes(content)
+    conversion.convert(dataset(parser=parser), "test", tmp_path / "file", tmp_path / "made")
+    with pytest.raises(DataError, match=r"above (the highest grade, )?1"):
+        conversion.convert(
+            dataset(parser=parser, grades=1), "test", tmp_path / "file", tmp_path / "made"
+        )
+
+
+def test_a_form_is_not_looked_for_where_another_may_be_meant(tmp_path, monkeypatch):
+    """A function of one's own reads any form, and classes may stand in a table like judgments."""
+    monkeypatch.setattr(tables, "own", lambda *_: lambda path: ([[1, 2]], [9], [1]))
+    (tmp_path / "file").write_text("1 0 2 4\n")
+    classes = dataset("classification", "csv-label-last")
+    for toy, reason in ((dataset(parser="my:read", grades=4), "grade 9"), (classes, "4 fields")):
+        with pytest.raises(DataError, match=reason):
+            conversion.convert(toy, "test", tmp_path / "file", tmp_path / "made")
+
+
+@pytest.mark.parametrize(
+    ("grades", "note"),
+    [
+        ("12 53", "no grade is 0, .* If 1 means"),
+        ("22 2", "all grades are 2, so that no"),
+        ("00", "all grades are 0"),
+        ("10 11", ""),
+        ("1 2 1", ""),
+    ],
+)
+def test_a_note_names_grades_that_may_be_wrong(tmp_path, capsys, grades, note):
+    lines = [f"{one} qid:{i} 1:1\n" for i, group in enumerate(grades.split()) for one in group]
+    convert(tmp_path, "".join(lines), dataset())
+    notes = [line for line in capsys.readouterr().err.splitlines() if "note" in line]
+    assert len(notes) == bool(note)
+    assert not note or re.search(f"scant: note: toy/test: {note}", notes[0])
 
 
 def test_a_note_names_the_files_beside_that_are_not_read(tmp_path, monkeypatch, capsys):
@@ -216,7 +343,10 @@ def test_own_parquet_for_classification(tmp_path):
         ({"f2": None}, "there is no column 'f2'"),
         ({"f3": [1, 2, 3]}, "'f3' beyond the declared features"),
         ({"query": [1, None, 2]}, "row 2: query is missing"),
-        ({"query": [1, 2, 1]}, "row 3: query 1 goes on here"),
+        ({"query": [1, 2, 1]}, "row 3: its query goes on after another query"),
+        ({"query": [1.0, 2.0, 2.0**53]}, "row 3: query 9007199254740992.0, as float64, may have"),
+        ({"query": np.float32([1, 2, 2**24])}, "row 3: query 16777216.0, as float32, may have"),
+        ({"query": np.uint64([1, 1, 2**64 - 1])}, "query 18446744073709551615 is above 92233720"),
         ({"query": ["a", "", "b"]}, "row 2: query is missing"),
         ({"f0": [1, 2, 3], "f2": None}, "its features count from f0. Rename"),
         ({"grade": [0, 1, 3]}, "row 3: grade 3 is above 2"),

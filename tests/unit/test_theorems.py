@@ -230,6 +230,16 @@ def test_the_largest_moment_is_reached(ball, gamma):
     assert found == pytest.approx(bounds.largest_moment("ranksvm", 4, 2.0, 1, ball))
 
 
+@pytest.mark.parametrize("m", [2, 5])
+def test_ranksvms_constant_is_that_of_all_pairs_at_their_furthest(m):
+    """Lemma 29: of P pairs each is seen with probability gamma / P, 2 R_X apart."""
+    pairs, gamma, radius = m * (m - 1) / 2, 0.3, 2.0
+    expected = gamma * sum([1 / (gamma / pairs)] * int(pairs)) * (2 * radius) ** 2
+    constant = bounds.estimate_constant("ranksvm", m, radius, 1, 1.0)
+    assert constant == pytest.approx(expected)
+    assert constant >= bounds.largest_moment("ranksvm", m, radius, 1, 1.0)
+
+
 # --- games
 def test_which_losses_a_round_reveals_by_what_it_shows(games):
     """A loss is revealed if relevances alike on the top n always lead to the same loss."""

@@ -131,6 +131,14 @@ def test_the_tipping_point_is_the_share_that_moves_the_mean_to_the_margin(compar
     assert math.isnan(judge(values).tipping) and judge(values).missed == 1
 
 
+@pytest.mark.parametrize(("mean", "end", "far"), [(0.5, 0.1, -0.7), (-0.5, -0.1, 1.0)])
+def test_of_two_ends_the_one_that_is_violated_most_tips(mean, end, far):
+    values = mean + 0.01 * (NOISE[:12] - NOISE[:12].mean())
+    failing = judge(values, "close", 0.1, within=(-0.7, 1))
+    assert failing.verdict == "fails"
+    assert (1 - failing.tipping) * mean + failing.tipping * far == pytest.approx(end)
+
+
 # --- shares, and numbers without chance
 @pytest.mark.parametrize("n", [20, 200])
 def test_a_share_has_the_binomial_test_and_may_have_a_number_subtracted(n):

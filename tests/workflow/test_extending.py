@@ -130,7 +130,7 @@ def test_a_scorer_of_ones_own_is_in_the_table_and_the_figure(copy):
     [
         ("What it declares", "decay", {"decya": 0.5}, "unknown key 'decya': did you mean 'decay'?"),
         ("What it declares", "decay", {"decay": -1}, "-1 is less than the minimum of 0"),
-        ("A player of games", "epsilon", {"epsilon": 2}, "2 is greater than the maximum of 1"),
+        ("A player of games", "epsilon", {"epsilon": 2}, "2 is above the limit of 1: lower it"),
         ("A scorer of ads", "bins", {"bins": 1}, "1 is less than the minimum of 2"),
     ],
 )

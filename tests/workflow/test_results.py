@@ -121,6 +121,13 @@ def test_every_job_has_a_log_and_a_benchmark(tiny):
     assert names("logs") == names("benchmarks")
 
 
+def test_most_jobs_are_forked(tiny):
+    """The smallest job then has the memory of the process that has loaded all."""
+    logs = [*(tiny / "logs").rglob("*.log")]
+    memory = [re.search(r", at most (\d+) MB\n\Z", log.read_text()) for log in logs]
+    assert sum(int(match[1]) > 150 for match in memory if match) > 0.8 * len(logs)
+
+
 def test_runs_are_those_that_are_planned(tiny, every_run, plan):
     found = {
         str(path.relative_to(tiny / "runs").with_suffix(""))

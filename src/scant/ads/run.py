@@ -2,7 +2,7 @@
 test logs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -109,6 +109,7 @@ def fits(
     select: float = 1.0,
     progress=None,
     gains: np.ndarray | None = None,
+    loss: Callable | None = None,
 ) -> list[Fit]:
     """Fit a model for each lambda; with `tuning` "held-out", fit one more to the whole log, with
     the best lambda.
@@ -127,6 +128,8 @@ def fits(
         whole log
     progress : see `scorers.train`
     gains : the information gains of the features, if they are known
+    loss : of a model on the rows held out, by which lambdas of the same CTR are told apart; None
+        for the largest of them
 
     Returns
     -------
@@ -147,7 +150,8 @@ def fits(
     part, held_out = scorers.split(log, validation, random)
     grid = scorers.fit_grid(kind, part, random, lambdas, settings, progress)
     values = scorers.validate(grid, held_out, threshold)
-    best_lambda = scorers.select(values)
+    losses = {value: loss(model, held_out) if loss else 0.0 for value, model in grid.items()}
+    best_lambda = scorers.select(values, losses)
     final_model = scorers.train(
         kind, log, random, replace(settings, regularisation=best_lambda), progress
     )

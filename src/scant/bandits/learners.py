@@ -611,9 +611,14 @@ def of_model(model) -> type[Scorer]:
                 ) from error
 
         def score(self, features: np.ndarray) -> np.ndarray:
-            if classifies:
-                return self.model.predict_proba(features)[:, list(self.model.classes_).index(True)]
-            return self.model.predict(features)
+            try:
+                if not classifies:
+                    return self.model.predict(features)
+                no_click, click = np.asarray(self.model.predict_proba(features)).T
+                return click if list(self.model.classes_)[1] else no_click
+            except Exception as error:  # likewise
+                what = "has to score rows, a classifier by a column for each of two classes"
+                raise SettingError(f"{model!r} {what}: {printable(error)}") from error
 
     return Fitted
 
@@ -630,22 +635,21 @@ def _is_regressor(model) -> bool:
 def check_options(kind: str | type[AdLearner], options: Mapping) -> None:
     """Raise a SettingError for settings that a kind of learner cannot have.
 
-    options : settings by name. A built-in learner ignores settings of other kinds; a user's class
-        has to accept every one
+    options : settings by name. A built-in learner ignores settings of other kinds, which are in
+        their limits; a user's class has to accept every one
     """
     from scant.schema import check
 
     learner = learner_of(kind)
-    if isinstance(kind, type):
-        return
+    kind, known = learner.kind, settings_of(learner)
     if ":" not in kind:
-        names = {name for other in KINDS.values() for name in settings_of(other)}
+        known = {name: of for other in KINDS.values() for name, of in settings_of(other).items()}
         for name in options:
-            if name not in names:
-                raise unknown("setting of scorers", name, names)
+            if name not in known:
+                raise unknown("setting of scorers", name, known)
     check(
         dict(options),
-        {"properties": {name: setting.schema for name, setting in settings_of(learner).items()}},
+        {"properties": {name: setting.schema for name, setting in known.items()}},
         kind,
     )
     if ":" in kind:

@@ -369,9 +369,10 @@ def validate(models: Mapping[float, Model], log: Log, by: str = "f1") -> dict[fl
     }
 
 
-def select(values: Mapping[float, float]) -> float:
-    """The lambda of the largest value; of equal values the largest lambda.
+def select(values: Mapping[float, float], losses: Mapping[float, float]) -> float:
+    """The lambda of the largest value; of equal values that of the least loss, and of equal losses
+    the largest lambda.
 
-    values : by lambda, as `validate` gives them
+    values, losses : by lambda, the first as `validate` gives them
     """
-    return max(values, key=lambda candidate: (values[candidate], candidate))
+    return max(values, key=lambda candidate: (values[candidate], -losses[candidate], candidate))

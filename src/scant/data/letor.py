@@ -175,7 +175,7 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
                 advice = "Sort the file so that the rows of a query stand together"
                 raise DataError(
                     path,
-                    reason if text else f"row {line}: {reason}",
+                    reason if text else f"row {line}: its query goes on after another query",
                     line if text else None,
                     advice,
                 )
@@ -295,6 +295,7 @@ ABOVE, NAMED = "is above the highest grade", "the query id is no number of at mo
 DECLARED = {
     f"grade .* {NOT_WHOLE}": "fractions: half-up",
     rf"grade ([12]?\d(\.\d*)?|30(\.0*)?) {ABOVE}": "grades: 30 at most",
+    "there is no qid:": "parser: letor-groups, with a file beside it that has each query's rows",
     "feature index '0' is not in 1.": "first_index: 0",
     f".* {UNSORTED}": "unsorted: true",
     f".* {INFINITE}": "overflow: missing, or the number that they become",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from scant.data import stream
-from scant.data.numbers import Refuse, single, whole
+from scant.data.numbers import Refuse, plain, single, whole
 from scant.data.stream import Query, gap
 from scant.data.table_b1 import TWENTIETHS, VECTORS
 from scant.declare.declarations import own
@@ -224,8 +224,8 @@ def _checked(named: str, queries: Iterable, ranker: np.ndarray | None) -> Iterat
     for number, drawn in enumerate(queries, 1):
         try:
             query, grades, features = drawn
-            query, grades, features = np.asarray([query]), np.asarray(grades), np.asarray(features)
-        except (TypeError, ValueError) as error:
+            query, grades, features = plain([query]), plain(grades), plain(features)
+        except (TypeError, ValueError, OverflowError) as error:
             raise DataError(
                 named, f"query {number} is not (id, grades, features) ({error})"
             ) from error
@@ -269,7 +269,7 @@ def _refusing(named: str, what: str, values: np.ndarray) -> Refuse:
 def _checked_ranker(named: str, ranker) -> np.ndarray:
     """The ranker of the user's function `named`; a DataError unless it is weights of norm 1."""
     try:
-        weights = np.asarray(ranker, np.float64)
+        weights = plain(ranker).astype(np.float64, casting="same_kind")
     except (TypeError, ValueError) as error:
         raise DataError(named, f"the ranker is no weights, and not None ({error})") from error
     if weights.ndim != 1 or not abs(np.linalg.norm(weights) - 1) < 1e-6:

@@ -7,6 +7,7 @@ log of ads is as `scant.data.logs` writes it. Rows are in the order of the origi
 metadata of the schema describe the table (`scant.files.metadata_of`).
 """
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,14 +20,15 @@ import pyarrow.parquet as pq
 from scant import files
 from scant.data import logs, openbandit
 from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_grouped, read_letor
-from scant.data.numbers import single, whole
+from scant.data.numbers import plain, single, whole
 from scant.data.registry import Dataset, Part, groups_beside, reader
 from scant.data.uci import Examples, label_text, read_uci
 from scant.declare.declarations import own
-from scant.errors import DataError, SettingError
+from scant.errors import DataError, SettingError, short
 
 # the grade as the file has it, in tables of sets whose grades are not all whole
 PRINTED = "printed"
+_WHOLE = re.compile("0|[1-9][0-9]{0,17}")  # as int64 holds it, in the one way to write it
 KEYS = {
     "ranking": {"query": pa.int64(), "grade": pa.int16()},
     "classification": {"label": pa.string()},
@@ -82,16 +84,20 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
                 writer.write_table(_table(block, schema), row_group_size=len(block.features))
                 values.update(block.grade.tolist() if isinstance(block, Block) else block.label)
                 queries += len(np.unique(block.query)) if isinstance(block, Block) else 0
-            of_task = {
-                "ranking": {"queries": queries, "grades": values},
-                "classification": {"classes": values},
-            }
-            counts = of_task[dataset.task]
+            counts = {"queries": queries, "grades": values} if queries else {"classes": values}
             metadata = _metadata(
                 dataset, wanted, original, values.total(), dataset.features, **counts
             )
             writer.add_key_value_metadata(files.encoded(metadata))
         files.seal(temporary)
+    if values.total() > queries > 0 and (len(values) == 1 or 0 not in values):
+        doubt = f"all grades are {min(values)}, so that no ranking is better than another"
+        if len(values) > 1:
+            doubt = (
+                f"no grade is 0, so that every document counts as relevant. If {min(values)} means "
+                "that it is not, lower all grades by as much"
+            )
+        print(f"scant: note: {dataset.id}/{wanted.id}: {doubt}", file=sys.stderr)
 
 
 def _is_declared(part: Part) -> bool:
@@ -189,8 +195,11 @@ def _read_csv(path, dataset: Dataset) -> Iterator[Block | Examples]:
     """Read a user's CSV file, whose header names the columns that a parquet file would have."""
     from pyarrow import csv
 
-    types = {"label": pa.string()} if dataset.task == "classification" else {}
-    options = csv.ConvertOptions(column_types=types)
+    options = csv.ConvertOptions(
+        column_types={"label": pa.string(), "query": pa.string()},  # as they are written
+        strings_can_be_null=dataset.task == "ranking",
+        quoted_strings_can_be_null=False,
+    )
     with (
         files.foreign(path, "readable CSV file", "Correct it"),
         csv.open_csv(path, convert_options=options) as file,
@@ -205,33 +214,40 @@ def _read_own(path, dataset: Dataset) -> Iterator[Block]:
     """
     name = dataset.parser
     try:
-        features, grades, queries = (
-            np.asarray(part) for part in own(name, "parser", "function")(str(path))
-        )
-    except (TypeError, ValueError) as error:
-        reason = f"{name} does not return features, grades and ids of queries of it ({error})"
-        raise DataError(path, reason) from error
-    if (
-        features.ndim != 2
-        or features.shape[1] != dataset.features
-        or {*map(np.shape, (grades, queries))} != {(len(features),)}
-    ):
-        shapes = ", ".join(str(np.shape(part)) for part in (features, grades, queries))
-        reason = (
-            f"{name} returns arrays of shapes {shapes}; (n, {dataset.features}), (n,) and "
-            "(n,) are expected"
-        )
-        raise DataError(path, reason)
-    columns = {"query": queries, "grade": grades} | {
-        f"f{i + 1}": features[:, i] for i in range(dataset.features)
-    }
-    with files.foreign(path, f"file that {name} reads to numbers", "Correct the function"):
-        table = pa.table(
-            {column: pa.array(np.ascontiguousarray(values)) for column, values in columns.items()}
-        )
+        features, grades, queries = own(name, "parser", "function")(str(path))
+        table = of_arrays(features, grades, queries)
+        _check_columns(path, table.column_names, dataset)
         yield from _read_batches(
             path, table.to_batches(max(FLOATS // dataset.features, 1)), dataset
         )
+    except (TypeError, ValueError, OverflowError) as error:
+        reason = f"{name} does not return features, grades and ids of queries of it ({error})"
+        raise DataError(path, reason) from error
+
+
+def of_arrays(features, grades, queries) -> pa.Table:
+    """The columns `query`, `grade` and `f1` to `fd` of somebody's own arrays, see
+    `scant.data.numbers.plain`.
+
+    Parameters
+    ----------
+    features, grades, queries : of shapes (n, d), (n,) and (n,); queries may be named
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError : they have other shapes; or as `plain`
+    """
+    features, grades, queries = plain(features), plain(grades), plain(queries)
+    if (
+        features.ndim != 2
+        or not features.size
+        or not grades.shape == queries.shape == (len(features),)
+    ):
+        shapes = f"{features.shape}, {grades.shape}, {queries.shape}"
+        raise ValueError(f"shapes {shapes}; (n, d), (n,) and (n,) are expected")
+    columns = {"query": queries, "grade": grades}
+    columns |= {f"f{i}": values for i, values in enumerate(features.T, 1)}
+    return pa.table(columns)
 
 
 def _check_columns(path, names: list[str], dataset: Dataset) -> None:
@@ -262,15 +278,13 @@ def _read_batches(
 def _column_blocks(
     path, batches: Iterable[pa.RecordBatch], dataset: Dataset
 ) -> Iterator[Block | Examples]:
-    first, numbers = 1, {}
+    first, queries = 1, {}
     names = _schema(dataset.task, dataset.features).names
     for batch in filter(len, batches):
         given = {name: batch[name] for name in names}
-        # names, numbered as they come
-        if "query" in given and pa.types.is_string(given["query"].type):
-            queries = given["query"].to_pylist()
-            ids = [numbers.setdefault(name, len(numbers) + 1) if name else None for name in queries]
-            given["query"] = pa.array(ids, pa.int64())
+        # large_string and categories of texts, too
+        if "query" in given and "string" in str(given["query"].type):
+            given["query"] = _numbered(given["query"], queries)
         columns = {
             name: _column(path, column, name, first, dataset) for name, column in given.items()
         }
@@ -281,6 +295,24 @@ def _column_blocks(
         first += len(batch)
     if first == 1:
         raise DataError(path, "the file has no rows")
+
+
+def _numbered(texts: pa.Array, known: dict[str, int]) -> pa.Array:
+    """The numbers of ids of queries that are texts, int64, null where there is none.
+
+    If all ids of a file's first batch are whole numbers, these are theirs, and all later ids have
+    to be such. Otherwise ids are names, which are numbered from 1 as they come.
+
+    known : the ids of the batches before, with their numbers, to which those of this one are added
+    """
+    ids = texts.to_pylist()
+    new = [id for id in dict.fromkeys(ids) if id and id not in known]
+    named = not all(map(_WHOLE.fullmatch, known or new))
+    for id in new:
+        if not named and not _WHOLE.fullmatch(id):
+            raise ValueError(f"query {short(id)} is no whole number, as those before it are")
+        known[id] = len(known) + 1 if named else int(id)
+    return pa.array(map(known.get, ids), pa.int64())
 
 
 def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> np.ndarray:

@@ -84,24 +84,20 @@ def label_text(text: str) -> str:
 
 def _numbers(path, fields: list[bytes], number: int) -> np.ndarray:
     """The features of one line as float32; a DataError that names the first bad field."""
-    try:
-        values = np.array([_number(field) for field in fields])
-        if (np.abs(values) <= LARGEST).all():  # false for NaN and infinities too
-            return values.astype(np.float32)
-    except ValueError:
-        pass
+    values = []
     for index, field in enumerate(fields, start=1):
-        text = field.strip().decode("latin-1")
+        reason = "is not a number"
         try:
-            if abs(_number(field)) <= LARGEST:
+            values.append(_number(field))
+            if abs(values[-1]) <= LARGEST:  # false for NaN, too
                 continue
-            reason = (
-                f"the value of feature {index} is not finite in single precision: {short(text)}"
-            )
+            reason = "is not finite in single precision"
         except ValueError:
-            reason = f"the value of feature {index} is not a number: {short(text)}"
+            pass
+        text = short(field.strip().decode("latin-1"))
+        reason = f"the value of feature {index} {reason}: {text}"
         raise DataError(path, reason, number, "Correct the line, or fetch the file again")
-    raise AssertionError("a line was refused without a reason")
+    return np.array(values, np.float32)
 
 
 def _number(field: bytes) -> float:

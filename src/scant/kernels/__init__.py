@@ -18,6 +18,7 @@ import stat
 import sys
 import tempfile
 import zlib
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -124,6 +125,7 @@ def _folder(name: str) -> Path | None:
 
 
 FOLDER = _folder(f"numba-{_digest()[:12]}")
+LOOPS = []  # all that are cached, of the modules that have been imported
 
 
 def _unsealed(path: Path) -> bytes:
@@ -156,8 +158,10 @@ class _Cache(FunctionCache):
 
     def __init__(self, function):
         self._py_func, self._cache_path = function, str(FOLDER)
+        self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
 
-    def _path(self, sig, codegen) -> Path:
+    def path(self, sig, codegen) -> Path:
+        """The file of the code for some types of arguments."""
         settings = sorted(
             (name, repr(value))
             for name, value in vars(numba.config).items()
@@ -167,13 +171,12 @@ class _Cache(FunctionCache):
         key = repr(
             (self._index_key(sig, codegen), function.__code__.co_firstlineno, settings)
         ).encode()
-        name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
-        return FOLDER / f"{name}.{hashlib.sha256(key).hexdigest()[:16]}.nbc"
+        return FOLDER / f"{self.name}.{hashlib.sha256(key).hexdigest()[:16]}.nbc"
 
     def load_overload(self, sig, target_context):
         """What was compiled for a signature, or None."""
         target_context.refresh()
-        path = self._path(sig, target_context.codegen())
+        path = self.path(sig, target_context.codegen())
         try:
             return CompileResult._rebuild(target_context, *pickle.loads(_unsealed(path)))
         except FileNotFoundError:
@@ -188,7 +191,7 @@ class _Cache(FunctionCache):
         """Keep what was compiled for a signature, if it can be kept."""
         if data.library.has_dynamic_globals:
             return _say("compiled code that holds addresses, as with NUMBA_OPT=0, is not kept")
-        content, path = dumps(data._reduce()), self._path(sig, data.codegen)
+        content, path = dumps(data._reduce()), self.path(sig, data.codegen)
         try:
             handle, name = tempfile.mkstemp(dir=FOLDER, prefix=f"{path.name}.tmp.")
             temporary = Path(name)
@@ -218,6 +221,23 @@ def compiled(**options):
         # there is none where Numba is told not to compile
         if FOLDER and isinstance(loop, Dispatcher):
             loop._cache = _Cache(function)
+            LOOPS.append(loop)
         return loop
 
     return decorate
+
+
+def load() -> None:
+    """Load all code that is kept for the loops of the modules that have been imported.
+
+    A file that cannot be used is left to who calls the loop.
+    """
+    files = {}  # by the name of the loop
+    for path in FOLDER.glob("*.nbc") if FOLDER else ():
+        files.setdefault(path.name.rsplit(".", 2)[0], []).append(path)
+    for loop in LOOPS:
+        for path in files.get(loop._cache.name, ()):
+            with suppress(Exception):
+                types = tuple(pickle.loads(_unsealed(path))[3].args)
+                if loop._cache.path(types, loop.targetctx.codegen()) == path:
+                    loop.compile(types)

@@ -193,7 +193,8 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     spread = np.eye(d + 1) / (math.sqrt(penalty) if explore == THOMPSON else penalty)
     product, turned, drawn_weights = np.empty(d + 1), np.empty(d + 1), np.empty(d + 1)
     block, products = np.zeros((BLOCK, d + 1)), np.empty((BLOCK, d + 1))
-    eigenvalue, renewed = 1 / penalty, 0.0
+    # with fewer documents than features some direction is unseen: its eigenvalue is 1 / penalty
+    eigenvalue, renewed = 1 / penalty, (d + 1) / k
     bounds = np.full(features.shape[0] if explore == UCB else 0, np.inf)
 
     for t in range(queries.shape[0]):

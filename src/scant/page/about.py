@@ -7,17 +7,17 @@ import os
 import platform
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 
 from scant.declare import families
 from scant.files import read_rows, visible
-from scant.page.boards import boards
 from scant.schema import of_project, read_yaml
 from scant.study import absent_data, plan
-from scant.study.plan import Plan, Runs
+from scant.study.plan import Plan
 from scant.study.settings import DEFAULT
 
 CITATION = Path("CITATION.cff")
@@ -30,7 +30,7 @@ PACKAGES = (
 
 
 def facts(
-    plan: Plan, stated: dict, folder, study_file: str = "", runs: Iterable[Runs] = ()
+    plan: Plan, stated: dict, folder, study_file: str = "", boards: Mapping = MappingProxyType({})
 ) -> dict:
     """The argument `about` of `scant.page.page.make`.
 
@@ -38,7 +38,7 @@ def facts(
     stated : its claims, see `scant.study.settings.claims`; empty if it judges none
     folder : the folder of its results
     study_file : the path of its file; empty for the default study
-    runs : those whose final measures are compared
+    boards : see `scant.page.boards.boards`
 
     Raises
     ------
@@ -57,7 +57,7 @@ def facts(
         "titles": titles(plan),
         "experiments": families.titles(study["experiments"]),
         "compared": {name: compared(claim) for name, claim in stated.items()},
-        "boards": boards(runs),
+        "boards": boards,
         "shows": {name: target.experiments for name, target in plan.figures.items()},
         "datasets": _datasets(plan),
         "environment": _environment(),
@@ -215,7 +215,8 @@ def timings(folder) -> list[dict]:
     """The time and memory of a study's finished jobs by rule, from Snakemake's extended benchmarks.
 
     A line that is not what Snakemake writes, such as one that was cut short, is left out: it tells
-    of times alone.
+    of times alone. Of a job that a server forked, Snakemake measures what waits for it; so the
+    memory is that of the job's log, where the log has it.
 
     Returns
     -------
@@ -223,12 +224,15 @@ def timings(folder) -> list[dict]:
         `longest` (seconds of the longest job) and `memory` (the largest, MB)
     """
     jobs = {}
-    for path in visible(Path(folder, "benchmarks"), "**/*.jsonl"):
+    benchmarks, logs = Path(folder, "benchmarks"), Path(folder, "logs")
+    for path in visible(benchmarks, "**/*.jsonl"):
+        log = logs / path.relative_to(benchmarks).with_suffix(".log")
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 job = json.loads(line)
                 seconds, memory = float(job["s"]), job.get("max_rss")  # unknown if it was short
                 memory = float(memory) if isinstance(memory, int | float) else 0.0
+                memory = _logged_memory(log) or memory
                 jobs.setdefault(job["rule_name"], []).append((seconds, memory))
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue
@@ -238,6 +242,13 @@ def timings(folder) -> list[dict]:
         row = {"rule": rule, "jobs": len(of_rule), "seconds": round(sum(seconds), 2)}
         rows.append(row | {"longest": round(max(seconds), 2), "memory": round(max(memory))})
     return sorted(rows, key=lambda row: (-row["seconds"], row["rule"]))
+
+
+def _logged_memory(log: Path) -> float:
+    """The memory of a job (MB), from the last line of its log (`scant.client`); 0 without one."""
+    end = log.read_bytes()[-100:] if log.is_file() else b""
+    said = re.search(rb", at most (\d+) MB\n$", end)
+    return float(said[1]) if said else 0.0
 
 
 def authors() -> str:

@@ -2,13 +2,16 @@
 the same texts.
 """
 
+import json
 import math
 from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
+from scant.files import write_text
 from scant.page.numbers import ABSENT
 from scant.present import ranking
+from scant.present.intervals import rounded
 from scant.study.plan import Runs
 
 FIGURES = 4  # at most, of the largest number of a column
@@ -28,6 +31,12 @@ def boards(experiments: Iterable[Runs]) -> dict[str, list[dict]]:
                 of_experiment = by_experiment.setdefault(runs.experiment, [])
                 of_experiment.append(_of_page(finals, runs.experiment))
     return by_experiment
+
+
+def save(experiments: Iterable[Runs], target) -> None:
+    """Write the tables of experiments, see `boards`."""
+    text = json.dumps(boards(experiments), default=lambda number: number.item())
+    write_text(target, text + "\n")
 
 
 def _several(table: pd.DataFrame, *columns: str) -> bool:
@@ -132,9 +141,11 @@ def _number(value: float, decimals: int, sign: str = "") -> str:
 
 
 def _interval(low: float, high: float, decimals: int, sign: str = "") -> str:
-    """The ends in brackets; "" without an interval."""
-    ends = (_number(end, decimals, sign) for end in (low, high))
-    return "" if math.isnan(low) else f"[{', '.join(ends)}]"
+    """The ends in brackets, rounded outwards; "" without an interval."""
+    if math.isnan(low):
+        return ""
+    spec = f"{sign},.{decimals}f"
+    return f"[{rounded(low, spec, 'low')}, {rounded(high, spec, 'high')}]"
 
 
 def grid(board: dict, cell, rank: bool = False, name=str) -> list[list[str]]:

@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 
+from scant.present.intervals import rounded
+
 ABSENT = "\N{EN DASH}"
 FIGURES = 3
 BOUNDS = re.compile(r"(?P<what>.+) / (?P<bound>(?:lower )?bound|floor)")
@@ -17,17 +19,19 @@ DIFFERENCE = "difference in "
 EXACT = 1e-9  # a deviation as small is due to rounding
 
 
-def shown(value) -> str:
+def shown(value, column: str = "") -> str:
     """A number with three significant figures, without exponents as far as that can be read; a dash
     if there is none.
 
     Whole numbers that are written as such stay in full.
+
+    column : see `scant.present.intervals.rounded`
     """
     if value is None or value == "":
         return ABSENT
     if re.fullmatch(r"-?\d+", str(value)):
         return str(value)
-    value = float(f"{float(value):.{FIGURES}g}")
+    value = float(rounded(float(value), f".{FIGURES}g", column))
     if math.isnan(value):
         return ABSENT
     value = value or 0.0  # not minus 0
@@ -39,16 +43,20 @@ def shown(value) -> str:
     return f"{value:.{FIGURES}g}"
 
 
-def signed(value: float) -> str:
+def signed(value: float, column: str = "") -> str:
     """A difference, with its sign: "+0.02"."""
-    return ("+" if value > 0 else "") + shown(value)
+    return ("+" if value > 0 else "") + shown(value, column)
 
 
-def percent(share: float) -> str:
+def percent(share: float, column: str = "") -> str:
     """A share of a bound: "2 %", "less than 0.01 %"; "13.2 times" if the bound does not hold."""
     if share > 1 + EXACT:
-        return f"{shown(float(share))} times"
-    return "less than 0.01 %" if 0 < share < 1e-4 else f"{shown(float(f'{100 * share:.2g}'))} %"
+        return f"{shown(float(share), column)} times"
+    return (
+        "less than 0.01 %"
+        if 0 < share < 1e-4
+        else f"{shown(rounded(100 * share, '.2g', column))} %"
+    )
 
 
 def spread(values: Iterable[float], write=shown) -> str:
@@ -66,11 +74,14 @@ def spread(values: Iterable[float], write=shown) -> str:
     return " to ".join(texts)
 
 
-def interval(row: Mapping, write=shown) -> str:
-    """The interval of a claim or cell, "[0.1, 0.4]"; "" without one."""
-    if row["low"] is None or row["high"] is None or row["low"] == row["high"]:
+def interval(low, high, write=shown) -> str:
+    """An interval, "[0.1, 0.4]", rounded outwards; "" without one.
+
+    low, high : numbers, also as text; None or "" where there is none
+    """
+    if low in (None, "") or high in (None, "") or low == high:
         return ""
-    return f"[{write(row['low'])}, {write(row['high'])}]"
+    return f"[{write(low, 'low')}, {write(high, 'high')}]"
 
 
 def of_bound(quantity: str) -> bool:
@@ -104,7 +115,7 @@ def measured(rows: list[Mapping], quantity: str, pair: str = "") -> str:
     estimates = [row["estimate"] for row in rows]
 
     def numbers(write) -> str:
-        ends = interval(rows[0], write) if len(rows) == 1 else ""
+        ends = interval(rows[0]["low"], rows[0]["high"], write) if len(rows) == 1 else ""
         return f"{spread(estimates, write)} {ends}".rstrip()
 
     named = f"{pair}: " if pair else ""

@@ -297,7 +297,7 @@ def _placed(cells: list[dict], write) -> list[dict]:
         }
         texts = {
             "claimed": words.claimed(cell["from"], cell["to"], write),
-            "interval": interval(cell, write),
+            "interval": interval(cell["low"], cell["high"], write),
             "place": {"from": 0.0, "to": 100.0} | places if "estimate" in places else None,
         }
         for name, of in {"measured": "estimate", "last": "worst"}.items():
@@ -312,9 +312,7 @@ def _kinds(claims: list[dict]) -> list[dict]:
     """
     kinds = []
     for row, (several, about) in words.ROWS.items():
-        of_kind = [claim for claim in claims if claim["row"] == row]
-        if of_kind:
-            counts = Counter(claim["verdict"] for claim in of_kind)
+        if counts := Counter(claim["verdict"] for claim in claims if claim["row"] == row):
             kinds.append(
                 {"name": words.kind(row), "several": several, "about": about, "counts": counts}
             )
@@ -326,15 +324,16 @@ def _families(claims: list[dict]) -> list[dict]:
 
     Families are in the order of the claims, each with its kinds in the order of `words.ROWS`.
     """
-    rows = []
-    for name in dict.fromkeys(claim["family"] for claim in claims):
-        for row in words.ROWS:
-            of = [claim for claim in claims if (claim["family"], claim["row"]) == (name, row)]
-            counts = Counter(claim["verdict"] for claim in of)
-            if of:
-                one = {"family": name, "kind": words.kind(row), "claims": len(of)}
-                rows.append(one | {"counts": counts})
-    return rows
+    by_family = {}
+    for claim in claims:
+        by_kind = by_family.setdefault(claim["family"], {row: Counter() for row in words.ROWS})
+        by_kind[claim["row"]][claim["verdict"]] += 1
+    return [
+        {"family": name, "kind": words.kind(row), "claims": counts.total(), "counts": counts}
+        for name, by_kind in by_family.items()
+        for row, counts in by_kind.items()
+        if counts
+    ]
 
 
 def slug(name: str) -> str:
@@ -494,11 +493,9 @@ def _cells(head: list[str], rows: list[list[str]], ends: dict[int, tuple[int, in
     numeric = (numeric or [False] * len(head))[: len(head)]
 
     def cell(row: list[str], column: int) -> tuple[str, str]:
-        text = shown(row[column]) if numeric[column] else row[column]
+        text = shown(row[column], head[column]) if numeric[column] else row[column]
         low, high = (row[end] for end in ends.get(column, (column, column)))
-        if column in ends and low and high:
-            text += f" [{shown(low)}, {shown(high)}]"
-        return text, row[column]
+        return f"{text} {interval(low, high)}".rstrip(), row[column]
 
     return {
         "columns": list(zip(head, numeric, strict=True)),
@@ -523,5 +520,5 @@ def render(parts: dict) -> str:
     style, script = map(asset, ("page.css", "page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     own = {"style": Markup(style), "script": Markup(script), "digest": digest, "words": words}
-    used = {"shown": shown, "known": _known}
+    used = {"interval": interval, "shown": shown, "known": _known}
     return templates.render("page.html", **parts, **own, **used) + "\n"

@@ -2,11 +2,13 @@
 
 import textwrap
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from scant.errors import DataError, SettingError, check_name, printable
 from scant.files import check_unlinked, visible
 from scant.page import page, templates
+from scant.page.numbers import ABSENT, interval, shown
 from scant.page.terminal import aligned, width
 from scant.present.tables import read as read_table
 from scant.verdict import readings, words
@@ -73,9 +75,7 @@ def _chosen(
     rows: list[Claim], verdict: str | None, family: str | None, kind: str | None
 ) -> list[Claim]:
     """The claims with a verdict, of a family and of a kind; None for all of them."""
-    said = {(row["id"]): words.said(row["row"], row["verdict"]) for row in rows}
-    families = dict.fromkeys(row["family"] for row in rows)
-    verdicts = dict.fromkeys([*words.VERDICTS, *words.PLURAL])
+    families, verdicts = {row["family"] for row in rows}, {*words.VERDICTS, *words.PLURAL}
     for key, wanted, names in (
         ("verdict", verdict, verdicts), ("family", family, families), ("row", kind, words.ROWS)
     ):  # fmt: skip
@@ -84,8 +84,8 @@ def _chosen(
     chosen = [
         row
         for row in rows
-        if verdict in (None, row["verdict"], said[row["id"]]) and family in (None, row["family"])
-        and kind in (None, row["row"])
+        if verdict in (None, row["verdict"], words.said(row["row"], row["verdict"]))
+        and family in (None, row["family"]) and kind in (None, row["row"])
     ]  # fmt: skip
     if not chosen:
         raise SettingError("no claim has all of that verdict, family and row")
@@ -135,20 +135,17 @@ def _claim(row: Claim) -> str:
 
 def _estimate(row: Mapping) -> str:
     """The estimate of a claim or cell and its interval: "0.5 [0.4, 0.6]"."""
-    text = page.shown(row["estimate"])
-    if row["low"] is not None:
-        text += f" [{page.shown(row['low'])}, {page.shown(row['high'])}]"
-    return text
+    return f"{shown(row['estimate'])} {interval(row['low'], row['high'])}".rstrip()
 
 
 def _whole(row: Claim, cells: list[Cell]) -> str:
     """All that is known of a claim, and its cells under each reading, the one of its verdict
     first.
     """
-    claimed = {words.claimed(cell["from"], cell["to"], page.shown) for cell in cells}
+    claimed = {words.claimed(cell["from"], cell["to"], shown) for cell in cells}
     control = {key: row[f"control_{key}"] for key in ("estimate", "low", "high")}
     claimed = claimed.pop() if len(claimed) == 1 else ""
-    used = {"words": words, "shown": page.shown, "estimate": _estimate}
+    used = {"words": words, "shown": shown, "estimate": _estimate}
     facts = templates.render("claim.txt", row=row, claimed=claimed, control=control, **used)
     said = words.said(row["row"], row["verdict"])
     text = f"{page.VERDICTS[row['verdict']]} {row['id']}: {said}\n"
@@ -176,7 +173,7 @@ def _aligned(cells: list[Cell], indent: int) -> str:
         compared.append("against")
     lines = [[*compared, "estimate", "claimed", "n", "verdict"]]
     for cell in cells:
-        claimed = words.claimed(cell["from"], cell["to"], page.shown)
+        claimed = words.claimed(cell["from"], cell["to"], shown)
         said = words.said(cell["row"], cell["verdict"])
         names = [cell[name] for name in compared]
         lines.append([*names, _estimate(cell), claimed, str(cell["n"]), said])
@@ -198,12 +195,9 @@ def _table(path: Path) -> str:
     frame = read_table(path).map(
         lambda value: printable(value) if isinstance(value, str) else value
     )
-    return (
-        frame.rename(columns=printable).to_string(
-            index=False, na_rep=page.ABSENT, float_format=page.shown
-        )
-        + "\n"
-    )
+    frame = frame.rename(columns=printable)
+    numbers = {name: partial(shown, column=name) for name in frame.select_dtypes("float")}
+    return frame.to_string(index=False, na_rep=ABSENT, formatters=numbers) + "\n"
 
 
 def _names(folder: Path, tables: dict) -> str:

@@ -14,6 +14,7 @@ from matplotlib.textpath import text_to_path
 from matplotlib.transforms import offset_copy
 
 from scant.present import style
+from scant.present.intervals import rounded
 
 COLUMN, WIDEST = 3.4, 7.2  # inches of a column and of a page
 # of figures without texts beside the panels, by the number of columns
@@ -335,7 +336,8 @@ def slope(row: pd.Series) -> str:
         return "no slope"
     low, high = row["slope_low"], row["slope_high"]
     for places in (2, 3, 4):
-        ends = [f"{end:.{places}f}" for end in (low, high)]
-        if ends[0] != ends[1]:
-            return f"{row['slope']:.{places}f} [{', '.join(ends)}]"
+        spec = f".{places}f"
+        if format(low, spec) != format(high, spec):
+            ends = f"[{rounded(low, spec, 'low')}, {rounded(high, spec, 'high')}]"
+            return f"{row['slope']:{spec}} {ends}"
     return f"{row['slope']:.2f}"

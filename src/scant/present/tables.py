@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from scant.files import anew, crc, damaged, foreign, read_cells, write_csv, write_text
+from scant.present.intervals import rounded
 
 SEAL = "% CRC-32 of {}: {}\n"
 
@@ -60,10 +61,10 @@ def read(path) -> pd.DataFrame:
 
 def latex(frame: pd.DataFrame) -> str:
     """The frame as a LaTeX tabular for the package booktabs, with numbers to four significant
-    digits.
+    digits, and ends of intervals rounded outwards.
     """
 
-    def text(value) -> str:
+    def text(value, column: str) -> str:
         if pd.isna(value):
             return "--"
         if isinstance(value, (bool, np.bool_)):
@@ -71,15 +72,14 @@ def latex(frame: pd.DataFrame) -> str:
         if isinstance(value, (int, np.integer)):
             return str(value)
         if isinstance(value, float):
-            return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
+            return rounded(value, ".4g" if abs(value) < 1e6 else ".3e", column)
         return escaped(value)
 
     alignment = "".join(
         "r" if pd.api.types.is_numeric_dtype(dtype) else "l" for dtype in frame.dtypes
     )
-    return tabular(
-        alignment, [[*map(text, row)] for row in (frame.columns, *frame.itertuples(index=False))]
-    )
+    rows = (frame.columns, *frame.itertuples(index=False))
+    return tabular(alignment, [[*map(text, row, frame)] for row in rows])
 
 
 def tabular(alignment: str, rows: Sequence[Sequence[str]]) -> str:

@@ -16,7 +16,7 @@ from scant.data.stream import CUT, LARGEST_GRADE, discounts, gains, ideal_dcg, r
 from scant.randomness import generator
 from scant.surrogates import kl, ranksvm, squared
 
-# Without checks, since what is drawn is valid.
+# Without checks, since what is drawn is valid; of many queries at once.
 SURROGATES = {"squared": squared.__wrapped__, "kl": kl.__wrapped__, "ranksvm": ranksvm.__wrapped__}
 ASCENTS = 20  # steps of an ascent to the worst weights; most end after five
 
@@ -87,25 +87,28 @@ def worst_surrogate(drawn: dict, seed: int, surrogate: str, radius: float) -> fl
 
 @cache
 def _ascended(drawn: str, seed: int, surrogate: str, radius: float) -> float:
-    value, most = SURROGATES[surrogate], []
-    for grades, features in _queries(drawn, seed):
-        reached = []
-        starts = np.array(
-            [features.T @ value(np.zeros(len(grades)), grades)[1], features.sum(axis=0)]
-        )
-        # both ways, since an ascent ends at a maximum near its start
-        for direction in (*starts, *-starts):
-            best = -np.inf
-            for _ in range(ASCENTS):
-                # 0 where gradients cancel
-                weights = radius * direction / max(np.linalg.norm(direction), 1e-300)
-                here, slope = value(features @ weights, grades)
-                if here <= best * (1 + 1e-9):
-                    break
-                best, direction = here, features.T @ slope
-            reached.append(best)
-        most.append(max(reached))
+    value = SURROGATES[surrogate]
+    grades, features = map(np.array, zip(*_queries(drawn, seed), strict=True))
+    starts = (_turned(value(np.zeros(grades.shape), grades)[1], features), features.sum(axis=1))
+    most = np.full(len(grades), -np.inf)
+    # both ways, since an ascent ends at a maximum near its start
+    for directions in (*starts, *(-start for start in starts)):
+        best, rising = np.full(len(grades), -np.inf), np.arange(len(grades))
+        for _ in range(ASCENTS):
+            # 0 where gradients cancel
+            norms = np.maximum(np.linalg.norm(directions, axis=1), 1e-300)[:, None]
+            scores = np.einsum("qmd,qd->qm", features[rising], radius * directions / norms)
+            here, slopes = value(scores, grades[rising])
+            up = ~(here <= best[rising] * (1 + 1e-9))
+            rising = rising[up]
+            best[rising], directions = here[up], _turned(slopes[up], features[rising])
+        most = np.maximum(most, best)
     return float(np.mean(most))
+
+
+def _turned(slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
+    """Gradients in the scores of each query as gradients in the weights (queries x d)."""
+    return np.einsum("qmd,qm->qd", features, slopes)
 
 
 def _draw(drawn: dict, seed: int) -> tuple[str, int]:

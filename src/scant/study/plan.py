@@ -30,6 +30,7 @@ RUN = "results/{study}/runs/{run}.parquet"
 COMPARATOR = "results/{study}/comparators/{run}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
 PAPERS = ("config", "claims")  # the folder of claims about the papers
+DRAWN = 8  # how many seeds of a stream or log a job draws: one after another, while runs wait
 DRAWS = "results/{study}/{kind}/{stream}"  # the folder of all draws of a stream or log
 # One job draws several seeds of a stream or log, into a folder that is named by them. A family
 # leaves the name open.
@@ -113,7 +114,7 @@ class Plan:
                 if draw not in drawn:
                     new.setdefault(match["place"], set()).add(draw[1])
             for place, seeds in new.items():
-                draws.setdefault(place, []).extend(span(sorted(seeds)).split("+"))
+                draws.setdefault(place, []).extend(_spans(sorted(seeds)))
                 drawn.update((place, seed) for seed in seeds)
         return draws
 
@@ -333,6 +334,14 @@ def span(seeds: list[int]) -> str:
         ends = dict.fromkeys([*part[:1], *part[-1:]])
         parts += [prefix + "-".join(map(str, ends))] if part else []
     return "+".join(parts)
+
+
+def _spans(seeds: list[int]) -> list[str]:
+    """The names of the jobs that draw some seeds: each draws `DRAWN` at most."""
+    parts = (spanned(part) for part in span(seeds).split("+"))
+    return [
+        span(part[start : start + DRAWN]) for part in parts for start in range(0, len(part), DRAWN)
+    ]
 
 
 def spanned(text: str) -> list[int]:

@@ -3,13 +3,16 @@ can have is refused.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import chain
 
 from scant.declare import families
 from scant.declare.declarations import own_class, settings_of
-from scant.declare.families import Family
+from scant.declare.families import Family, Quantity
 from scant.errors import SettingError, check_name, errors_of
-from scant.schema import check
+from scant.measures import named as measure_named
+from scant.measures import recordable
+from scant.schema import check, of_project, read_yaml
 from scant.study.schema import any_of, experiment_settings, own_settings
 
 # What claims about the study of bounds choose its rows by, in place of streams.
@@ -20,51 +23,109 @@ COVERAGE = {
     "side": {"enum": ["lower", "two-sided"]},
     "level": {},
 }
-NAMES = {"ids": {}, "title": {}}  # of whatever a study has
+# Rules with a default are of what no entry of a settled study lacks.
+LACKED_BY_NONE = {"type": "string", "default": ""}
+OWN = "ranker_"  # before the name of a measure, of the learner's own ranking
 
 
-def check_selectors(claim: Mapping, datasets: Mapping) -> None:
-    """Raise a SettingError for a key or value of a claim's selectors that no study can have.
+def quantities() -> dict[str, dict[str, Quantity]]:
+    """What claims can be about: for each quantity, its declaration by each family that has it, by
+    the family's kind.
+    """
+    by_name = {}
+    for kind, family in families.families().items():
+        for name, quantity in family.quantities.items():
+            by_name.setdefault(name, {})[kind] = quantity
+    return by_name
+
+
+def declared(quantity: str) -> dict[str, Quantity]:
+    """The declarations of a quantity, by kind of family; of a user's own, the same for each.
+
+    Empty if there is none.
+    """
+    if ":" in quantity:
+        return dict.fromkeys(families.FAMILIES, families.own_quantity(quantity))
+    return quantities().get(quantity, {})
+
+
+def check_selectors(claim: Mapping, datasets: Mapping, study: Mapping | None = None) -> None:
+    """Raise a SettingError for a key or value of a claim's selectors that no study can have, and
+    for a number that its quantity cannot be compared with.
 
     claim : a part of a claim, which fits the schema of claims
     datasets : the data sets of the registry and the study, by id
+    study : the study that judges it, whose ids it may name; any ids if None
     """
-    _check_selectors(claim, datasets)
+    _check_selectors(claim, datasets, study)
     if "control" in claim:
         replaced = {key: value for key, value in claim["control"].items() if key != "words"}
         with errors_of("control"):
-            _check_selectors({**claim, **replaced}, datasets)
+            _check_selectors({**claim, **replaced}, datasets, study)
 
 
-def _check_selectors(claim: Mapping, datasets: Mapping) -> None:
-    if claim["quantity"] == "table":
+def _check_selectors(claim: Mapping, datasets: Mapping, study: Mapping | None) -> None:
+    name, kind = claim["quantity"], claim.get("where", {}).get("kind")
+    if name == "table":
         return  # its columns are known once the table is computed
-    if claim["quantity"] == "coverage":
+    if ":" in name and not isinstance(kind, str):
+        raise SettingError("where: name the kind of experiment, as in {kind: perceptron}")
+    having = declared(name)
+    _check({"kind": kind}, {"kind": {"enum": [*having]}}, "where")
+    named = _named(kind) or [*having]
+    playing = [families.families()[kind] for kind in named]
+    measured = [having[kind] for kind in named]
+    for least, most in filter(None, {span(quantity, claim) for quantity in measured}):
+        of_value = {"minimum": least, "maximum": most}
+        of_margin = {"minimum": least - most, "maximum": most - least}
+        check(claim, {"properties": {"against": of_value, "margin": of_margin}}, name)
+    if name == "coverage":
         _check(claim["on"], COVERAGE, "on")
         return
-    kinds = families.families()
-    having = kinds if ":" in claim["quantity"] else _with_quantity(claim["quantity"])
-    where = claim["where"]
-    _check({"kind": where.get("kind")}, {"kind": {"enum": [*having]}}, "where")
-    named = _named(where.get("kind")) or [*having]
-    playing = [kinds[kind] for kind in named]
     if "plays" in claim:
-        named_by = (one.quantities.get(claim["quantity"]) for one in playing)
-        plays = {play for quantity in named_by if quantity for play in quantity.plays}
+        plays = {play for quantity in measured for play in quantity.plays}
         with errors_of("plays"):
             check_name("play", claim["plays"], plays)
     for key in ("where", "other"):
+        wanted = claim.get(key, {})
         rules = chain.from_iterable(experiment_settings(one).items() for one in playing)
-        rules = {**NAMES, "kind": {"enum": named}, **any_of(rules)}
-        _check(claim.get(key, {}), rules, key)
+        rules = any_of([*rules, ("kind", {"enum": named, "default": ""})])
+        _check(wanted, _names(wanted, study, "experiments") | rules, key)
     for key in ("on", "own"):
-        _check_places(claim.get(key, {}), playing, datasets, key)
+        _check_places(claim.get(key, {}), playing, datasets, study, key)
     for key, wanted in _of_learners(claim):
-        _check_learners(wanted, playing, key)
+        _check_learners(wanted, playing, study, key)
 
 
-def _with_quantity(name: str) -> dict[str, Family]:
-    return {kind: one for kind, one in families.families().items() if name in one.quantities}
+def span(quantity: Quantity, claim: Mapping) -> tuple[float, float] | None:
+    """The least and the largest that a claim's quantity can be; None if that is not known."""
+    # "" is the measure of its quantity, which is up to 1
+    name = claim.get("measure", "").removeprefix(OWN)
+    up_to_one = not name or (recordable(name) and measure_named(name)[0].empty)
+    return quantity.range if up_to_one or "measure" not in quantity.options else None
+
+
+def _names(wanted: Mapping, study: Mapping | None, section: str) -> dict[str, dict]:
+    """The rules for what entries of a section are named by.
+
+    A misspelt id would narrow a claim, or, under "not", widen it. So ids have to be of the study or
+    of one of the project's. A claim none of whose ids is the study's is about another one.
+    """
+    rules, ids = {"ids": LACKED_BY_NONE, "title": {}}, wanted.get("ids")
+    if study:
+        named = {id for id in _values(ids) if isinstance(id, str)}
+        left = (of.get(section, ()) for of in study.get("left_out", {}).values())
+        here = {*study[section], *chain.from_iterable(left)}
+        if named - here and (named & here or isinstance(ids, dict)):
+            rules["ids"] = {"enum": [*here | _shipped(section)]}
+    return rules
+
+
+@cache
+def _shipped(section: str) -> set[str]:
+    """The ids in a section of the project's own studies."""
+    files = [of_project("config/config.yaml"), *of_project("config/studies").glob("*.yaml")]
+    return {id for file in files for id in read_yaml(file).get(section, ())}
 
 
 def _of_learners(claim: Mapping) -> Iterator[tuple[str, dict]]:
@@ -77,7 +138,7 @@ def _of_learners(claim: Mapping) -> Iterator[tuple[str, dict]]:
     )
 
 
-def _check_learners(wanted: dict, playing: list[Family], where: str) -> None:
+def _check_learners(wanted: dict, playing: list[Family], study: Mapping | None, where: str) -> None:
     built_in = {kind: learner for one in playing for kind, learner in one.learners.items()}
     theirs = [kind for kind in _named(wanted.get("kind")) if ":" in kind]
     _check({"kind": wanted.get("kind")}, {"kind": {"enum": [*built_in, *theirs]}}, where)
@@ -90,19 +151,27 @@ def _check_learners(wanted: dict, playing: list[Family], where: str) -> None:
     ]
     own = (own_settings(own_class(kind))["properties"].items() for kind in theirs)
     rules = any_of([*of_kinds, *chain.from_iterable(own)])
-    _check(wanted, {**rules, **NAMES, "kind": {}}, where)
+    rules |= _names(wanted, study, "learners") | {"kind": LACKED_BY_NONE}
+    _check(wanted, rules, where)
 
 
-def _check_places(wanted: dict, playing: list[Family], datasets: Mapping, where: str) -> None:
+def _check_places(
+    wanted: dict, playing: list[Family], datasets: Mapping, study: Mapping | None, where: str
+) -> None:
     for one in {family.place.key: family.place for family in playing}.values():
         simulation = one.simulations[0] if one.simulations else ""
-        rules = {**one.schema["properties"], **NAMES, "settings": {}}
+        rules = (
+            one.schema["properties"]
+            | _names(wanted, study, one.key)
+            | {"settings": {"type": "object"}}
+        )
         if "dataset" in rules:
             rules["dataset"] = {"enum": [*datasets]}
         _check(wanted, rules, where)
-        if ":" not in str(wanted.get(simulation)) and isinstance(wanted.get("settings"), dict):
+        if ":" not in str(wanted.get(simulation)):
             limits = {name: dict(rule) for name, (_, rule) in one.rules.items()}
-            _check(wanted["settings"], limits, f"{where}.settings")
+            for settings in filter(None, _values(wanted.get("settings"))):
+                _check(settings, limits, f"{where}.settings")
 
 
 def _named(wanted) -> list:
@@ -118,20 +187,20 @@ def _check(wanted: Mapping, rules: Mapping[str, dict], where: str) -> None:
     for key, value in wanted.items():
         with errors_of(where):
             check_name("key", key, rules)
-        if value == []:
+        if not (alternatives := [*_values(value)]):
             raise SettingError(f"{where}.{key}: a list without alternatives fits nothing")
-        for one in _values(value):
-            check({key: one}, {"properties": {key: rules[key]}}, where)
+        for one in alternatives:
+            # null stands for a setting that is absent
+            if one is not None or "default" in rules[key]:
+                check({key: one}, {"properties": {key: rules[key]}}, where)
 
 
 def _values(wanted) -> Iterator:
-    """The settings that a selector's value stands for, without null, which stands for a setting
-    that is absent.
-    """
+    """The settings that a selector's value stands for."""
     if isinstance(wanted, list):
         for option in wanted:
             yield from [option] if isinstance(option, list) else _values(option)
     elif isinstance(wanted, dict) and wanted.keys() == {"not"}:
         yield from _values(wanted["not"])
-    elif wanted is not None:
+    else:
         yield wanted

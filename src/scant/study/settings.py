@@ -18,7 +18,7 @@ from scant.study.schema import (
     own_settings,
     schema,
 )
-from scant.study.selectors import check_selectors
+from scant.study.selectors import check_selectors, quantities
 
 DEFAULT = "config/config.yaml"  # the study that Snakemake plays by default
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
@@ -135,9 +135,8 @@ def settle(config: dict, study_files: Sequence, target) -> tuple[settled.Settled
     check_own_files(study, datasets)
     if study_files:
         check_file(config, os.path.relpath(study_files[-1]), Path(target).with_suffix(".file"))
-    content = settled.content(
-        config_as_given, plan.Plan(study, datasets), claims(*claims_files(study), datasets=datasets)
-    )
+    stated = claims(*claims_files(study), datasets=datasets, study=study)
+    content = settled.content(config_as_given, plan.Plan(study, datasets), stated)
     settled.save(target, content)
     return settled.Settled(content), files
 
@@ -250,13 +249,19 @@ def claims_files(study: dict) -> list[str]:
     return files
 
 
-def claims(*paths, schema_path=CLAIMS_SCHEMA, datasets: Mapping | None = None) -> dict[str, dict]:
+def claims(
+    *paths,
+    schema_path=CLAIMS_SCHEMA,
+    datasets: Mapping | None = None,
+    study: Mapping | None = None,
+) -> dict[str, dict]:
     """The claims in some files, by their ids, with defaults filled in.
 
     They are about any quantity and table that a family declares. An entry that has `claims` is a
     group of them, whose other keys all of them have in common, see `scant.study.grouping`.
 
     datasets : the data sets that they may name, by id; those of the registry if None
+    study : the study that judges them, whose ids and figures they may name; any ids if None
 
     Raises
     ------
@@ -265,12 +270,12 @@ def claims(*paths, schema_path=CLAIMS_SCHEMA, datasets: Mapping | None = None) -
     """
     rules, stated = read_yaml(of_project(schema_path)), {}
     datasets = registry.load() if datasets is None else datasets
-    allowed, declared = rules["$defs"]["claim"]["properties"], families.families().values()
-    quantities = dict.fromkeys(name for family in declared for name in family.quantities)
-    allowed["quantity"]["else"]["enum"] = [*quantities, "table"]
-    allowed["table"]["enum"] = [
-        shown.name for _, shown in families.shown() if shown.reads == "nothing"
-    ]
+    allowed = rules["$defs"]["claim"]["properties"]
+    allowed["quantity"]["else"]["enum"] = [*quantities(), "table"]
+    own = families.shown_of(study) if study else ()
+    figures = [*(one for _, one in families.shown()), *(one for _, one in own)]
+    allowed["figure"]["enum"] = [one.name for one in figures if one.draw]
+    allowed["table"]["enum"] = [one.name for one in figures if one.reads == "nothing"]
     for path in paths:
         content = grouping.ungrouped(read_yaml(of_project(path)), str(path))
         parts = {}
@@ -279,28 +284,15 @@ def claims(*paths, schema_path=CLAIMS_SCHEMA, datasets: Mapping | None = None) -
             for number, part in enumerate(of_claim, 1):
                 parts[name if len(of_claim) == 1 else f"{name}.cells.{number}"] = part
         check(parts, rules, str(path), of_each=True)
-        _check_parts(parts, datasets, str(path))
+        for name, claim in parts.items():
+            with errors_of(f"{path}: {name}"):
+                check_selectors(claim, datasets, study)
         if twice := stated.keys() & content.keys():
             raise SettingError(
                 f"{path}: {min(twice)}: another file of claims has this id: choose another"
             )
         stated |= with_defaults(content, rules)
     return stated
-
-
-def _check_parts(parts: Mapping[str, dict], datasets: Mapping, path: str) -> None:
-    """Raise a SettingError for a part of a claim that is about nothing that a study can have.
-
-    parts : by what errors call them, see `claims`
-    """
-    for name, claim in parts.items():
-        with errors_of(f"{path}: {name}"):
-            if ":" in claim["quantity"]:
-                families.own_quantity(claim["quantity"])
-                if not isinstance(claim["where"].get("kind"), str):
-                    what = "where: name the kind of experiment, as in {kind: perceptron}"
-                    raise SettingError(what)
-            check_selectors(claim, datasets)
 
 
 def _check(study: dict, datasets: dict) -> None:

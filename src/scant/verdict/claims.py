@@ -21,11 +21,11 @@ import pandas as pd
 from scant.declare import families
 from scant.declare.families import Quantity, called
 from scant.errors import check_name, errors_of
-from scant.measures import named, recordable
 from scant.present import making
 from scant.present.traces import Played
 from scant.study.grouping import parts
 from scant.study.plan import Plan
+from scant.study.selectors import span
 from scant.study.sweeps import learner_level, readings_of, unheeded
 from scant.verdict import judging, selection
 from scant.verdict import statistics as verdicts
@@ -51,7 +51,6 @@ VALUES = [
     "local",
     "edge",
 ]
-OWN = "ranker_"  # before the name of a measure, of the learner's own ranking
 TABLE = "table"  # the quantity of claims about tables that are computed without runs
 
 
@@ -414,8 +413,15 @@ class _Examiner:
             streams or fitting.streams,
             partial(place.level, datasets=None),
         )
+
+        def level(learner: dict, key: str):
+            """The learner's own, or else the experiment's, where the learner heeds it."""
+            heeds = key in levels and not unheeded(experiment, key, {learner["kind"]})
+            own = learner_level(learner, key)
+            return levels[key] if own is None and heeds else own
+
         of_learners = readings_of(chain.from_iterable(families.kinds().values()))
-        levels |= self._levels(of_learners, "learners", learners, learner_level)
+        levels |= self._levels(of_learners, "learners", learners, level)
         judged = judging.judged(claim, cells)
         return Reading(name, tuning, levels, cells, *judged, own, self._lacks(claim, learners))
 
@@ -612,12 +618,9 @@ def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[floa
     of_two : whether they are differences between two learners' values, not between a value and the
         claim's number
     """
-    # "" is the measure of its quantity, which is up to 1
-    name = claim.get("measure", "").removeprefix(OWN)
-    up_to_one = not name or (recordable(name) and named(name)[0].empty)
-    if declared.range is None or ("measure" in declared.options and not up_to_one):
+    if (ends := span(declared, claim)) is None:
         return None
-    least, most = declared.range
+    least, most = ends
     if of_two:
         return least - most, most - least
     return least - compared_with(claim), most - compared_with(claim)

@@ -5,9 +5,9 @@ from itertools import chain
 
 from scant.declare import families as registry
 from scant.declare.declarations import called, defaults_of
-from scant.declare.families import Quantity
 from scant.study.grouping import parts
 from scant.study.plan import Plan
+from scant.study.selectors import declared, quantities
 from scant.study.sweeps import left_out, ours
 
 
@@ -88,27 +88,6 @@ def in_words(wanted: dict) -> str:
         return "none" if value is None else str(value)
 
     return " and ".join(f"{key} {words(value)}" for key, value in wanted.items())
-
-
-def quantities() -> dict[str, dict[str, Quantity]]:
-    """What claims can be about: for each quantity, its declaration by each family that has it, by
-    the family's kind.
-    """
-    by_name = {}
-    for kind, family in registry.families().items():
-        for name, quantity in family.quantities.items():
-            by_name.setdefault(name, {})[kind] = quantity
-    return by_name
-
-
-def declared(quantity: str) -> dict[str, Quantity]:
-    """The declarations of a quantity, by kind of family; of a user's own, the same for each.
-
-    Empty if there is none.
-    """
-    if ":" in quantity:
-        return dict.fromkeys(registry.FAMILIES, registry.own_quantity(quantity))
-    return quantities().get(quantity, {})
 
 
 def modules(claims: Mapping[str, dict]) -> list[str]:

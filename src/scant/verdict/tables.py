@@ -20,10 +20,11 @@ from scant.measures import recordable, title_of
 from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table
 from scant.study.grouping import parts
+from scant.study.selectors import OWN
 from scant.verdict import selection, words
 from scant.verdict import statistics as verdicts
 from scant.verdict.anytime import LEAST_SEEDS
-from scant.verdict.claims import OWN, TABLE, pair
+from scant.verdict.claims import TABLE, pair
 from scant.verdict.examined import Cell, Examined, Reading
 from scant.verdict.judging import allowed, claimed_interval, compared_with, deciding
 from scant.verdict.readings import BESIDE, CELL_COLUMNS, COLUMNS, OVERALL, Claim, titled
@@ -543,13 +544,13 @@ def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
 
 def _quantity_words(claim: dict) -> str:
     """The quantity that a claim's estimate is of, in words, with its unit."""
-    against, exact = claim.get("against"), claim["comparison"] == "exact"
+    against, comparison = claim.get("against"), claim["comparison"]
     if claim["quantity"] == TABLE:
         columns = ", ".join(np.atleast_1d(claim["column"]))
         text = f"{columns} in the table {claim['table']}"
-        if claim["comparison"] == "slope":
+        if comparison == "slope":
             return text
-        return f"deviation of {text}" if exact or "expected" in claim else f"difference in {text}"
+        return f"deviation of {text}" if comparison == "exact" else f"difference in {text}"
     quantity = next(iter(selection.declared(claim["quantity"]).values()))
     measure = claim.get("measure", "ndcg@10")
     name = measure.removeprefix(OWN)

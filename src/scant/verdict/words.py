@@ -7,6 +7,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from scant.present.intervals import rounded
+
 DIFFERS = "differs"  # it holds in some cells, and fails in others
 SILENT = "says nothing here"  # nothing that could have been measured would violate the claim
 ALIKE = "does not discriminate"  # it holds, and so does its control, of which it is false
@@ -114,7 +116,8 @@ def needed(seeds: float) -> str:
 
 def agreeing(seeds: float, n: int, least: float) -> str:
     """In how many seeds it is so: "40 of 40 seeds, hence in at least 91 % of all"."""
-    of_all = f", hence in at least {100 * least:.0f} % of all" if least >= 0.005 else ""
+    percent = rounded(100 * least, ".0f", "low")
+    of_all = f", hence in at least {percent} % of all" if least >= 0.01 else ""
     return f"{seeds:g} of {n} seeds{of_all}"
 
 

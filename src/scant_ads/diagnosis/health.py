@@ -5,10 +5,10 @@ Defects of single cells are found in reading (`scant_ads.reading.layout`).
 """
 
 import math
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from shlex import quote
 
 import numpy as np
 
@@ -18,14 +18,14 @@ from scant.data import logs
 from scant.randomness import generator
 from scant_ads.diagnosis import lists, measurement, showings
 from scant_ads.evaluation import clusters
-from scant_ads.reading import amounts
+from scant_ads.reading import amounts, arrays
 from scant_ads.reading.visits import Problem
+from scant_ads.severity import CERTAIN, SORTED
 from scant_ads.unit import CLICKS, Unit
 
 BLOCKS = 20  # parts of a log whose rates are compared, at most
 FEWEST = 10  # effective clicks that a part should have on average
 DRIFTS = 0.01  # rates drift if the p-value is below this one
-SORTED = "sorted"  # the kind of the problem
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
             f"all {tally.rows:,} rewards are {unit.largest:g}: visits without a click look missing"
         )
         yield Problem("all-clicks", reason, "Log every visit, also those that earn nothing")
-    yield from propensities(summary, summary.policies)
+    yield from propensities(summary)
     yield from measurement.problems(summary, tally, unit)
     yield from equal_rows(summary)
     yield from sorted_rows(summary)
@@ -167,14 +167,11 @@ def _drifts(tally, unit: Unit) -> Iterator[Problem]:
         )
 
 
-def propensities(
-    summary, policies: Iterable[str], least_propensity: float | None = None
-) -> Iterator[Problem]:
+def propensities(summary) -> Iterator[Problem]:
     """Propensities that are not those by which ads were shown, see `showings.problem`; else see
     `probabilities`.
 
     summary : `tally.Summary`, of all rows
-    policies, least_propensity : see `probabilities`
     """
     tally = summary.all()
     if tally.cells[""].first.min() == 1 and len(tally.ads) > 1 and not tally.eligible:
@@ -185,7 +182,7 @@ def propensities(
             "Log the probability with which each ad is drawn, such as 0.2 for one of five at "
             "random; if nothing was left to chance, nothing can be judged"
         )
-        yield Problem("certain", reason, mend, severity="error")
+        yield Problem(CERTAIN, reason, mend)
         return
     users = (
         clusters.ByUser(tally.users, tally.alike, generator(0, "advice", "weights"))
@@ -198,7 +195,7 @@ def propensities(
     if wrong:
         yield wrong
     elif not summary.propensity_of:
-        yield from probabilities(tally, policies, least_propensity, users)
+        yield from probabilities(tally, summary.policies, users)
 
 
 def alike(tally) -> int | None:
@@ -221,7 +218,6 @@ def alike(tally) -> int | None:
 def probabilities(
     tally,
     policies: Iterable[str],
-    least_propensity: float | None = None,
     users: clusters.ByUser | None = None,
 ) -> Iterator[Problem]:
     """Problems of probabilities that do not sum to 1: the log's propensities, and those of each
@@ -229,21 +225,20 @@ def probabilities(
 
     The mean weight of a policy is the sum of its probabilities, on average over users, if the
     propensities are right and every ad can be shown to everyone. An interval that has no 1 in it
-    has a chance of 0.1 %. The policy that shows all ads seen alike is not fixed beforehand: its
-    mean weight is above 1 where the log lacks ads that there are.
+    has a chance of 0.1 %; one below 1 is an error only where the largest weight is known. The
+    policy that shows all ads seen alike is not fixed beforehand: its mean weight is above 1 where
+    the log lacks ads that there are.
 
     policies : columns `policy:NAME`, by name
-    least_propensity : the least propensity possible; the least seen if None
     users : where visits of one user depend on each other, the sums by user
     """
-    least_propensity, ads = least_propensity or float(tally.cells[""].first.min()), len(tally.ads)
+    least_propensity, ads = float(tally.cells[""].first.min()), len(tally.ads)
     mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (tally.alike * least_propensity), users)
     if not low <= 1 <= high and alike(tally) is None:
         if high < 1:
-            what = (
-                "are eligible and never shown" if tally.eligible else "cannot be shown to everyone"
-            )
-            which = "eligible" if tally.eligible else f"{ads}"
+            what, which = "cannot be shown to everyone", ads
+            if tally.eligible:
+                what, which = "are eligible and never shown", "eligible"
             reason = (
                 f"some ads {what}, or propensities are too large: showing all {which} ads "
                 f"alike has a mean weight of {mean:.4g} ({low:.4g} to {high:.4g}), not 1"
@@ -258,11 +253,15 @@ def probabilities(
                 f"the probabilities of policy:{name} do not sum to 1: over the ads of a "
                 f"visit they sum to {mean:.4g} on average ({low:.4g} to {high:.4g})"
             )
-            mend = "Divide them by their sum over all ads"
-            mend += (
-                ", or log with a policy that can show all that this one shows" if high < 1 else ""
+            mend = (
+                f"Divide them by their sum over all ads, or leave them out: --ignore {quote(key)}"
             )
-            yield Problem("policy-sum", reason, mend, severity="error")
+            mend += (
+                ". Or log with a policy that can show all that this one does" if high < 1 else ""
+            )
+            # a log may lack rare showings, whose weights are larger than all that were seen
+            is_sure = low > 1 or alike(tally) is not None
+            yield Problem("policy-sum" if is_sure else "policy-low", reason, mend)
 
 
 def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, float, float]:
@@ -281,11 +280,11 @@ def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, floa
 
 
 def alike_ids(ads: Iterable[str]) -> Iterator[Problem]:
-    """A warning of ids of ads that differ only by blanks, Unicode form, or a trailing ".0"."""
+    """A warning of ids of ads that differ only by blanks, Unicode form, or digits (1.0)."""
     same: dict[str, list[str]] = {}
     for ad in ads:
         plain = " ".join(unicodedata.normalize("NFKC", ad).split())
-        same.setdefault(re.sub(r"^(-?\d+)\.0+$", r"\1", plain), []).append(ad)
+        same.setdefault(arrays.briefly(plain), []).append(ad)
     groups = [
         f"{' and '.join(map(ascii, written))}" for written in same.values() if len(written) > 1
     ]
@@ -337,7 +336,7 @@ def equal_rows(summary) -> Iterator[Problem]:
             "Keep one row of each. If an ad is shown in several places, name them by --columns "
             "position=COLUMN"
         )
-        yield Problem("duplicates", reason, mend, count, severity="error")
+        yield Problem("id-twice", reason, mend, count)
     if (more := summary.digests.equal(half=True) - count) and not summary.propensity_of:
         reason = (
             f"rows share a visit: {more:,} of {rows:,} have the id of an earlier one, but "
@@ -345,7 +344,9 @@ def equal_rows(summary) -> Iterator[Problem]:
         )
         few = more < lists.SHARED * rows
         mend = (
-            "Keep the first row of each" if few else lists.MEND.format("give it an id of its own")
+            "Keep the first row of each"
+            if few
+            else lists.MEND + lists.OWN.format("give it an id of its own")
         )
         yield Problem("requests" if few else lists.LISTS, reason, mend, more)
 

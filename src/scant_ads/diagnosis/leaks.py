@@ -14,8 +14,8 @@ from scant.data import logs
 from scant.randomness import generator
 from scant_ads.reading import arrays
 from scant_ads.reading.visits import Problem, Visits
+from scant_ads.severity import LEAK
 
-LEAK = "leak"  # the kind of the problem that a feature comes after the click
 # with which a single feature tells clicks from other visits only if it comes after the click
 AUC = 0.99
 # rows of either kind that are looked at first, and the AUC from which on all others are

@@ -21,14 +21,14 @@ import numpy as np
 from scant_ads.reading import hashing
 from scant_ads.reading.names import is_called_a_place, is_called_a_visit, words_of
 from scant_ads.reading.visits import Problem, Visits
+from scant_ads.severity import ABOVE, LISTS, PLACE
 
-LISTS, ABOVE, PLACE = "lists", "given-above", "of-place"  # the kinds of the problems
 MEND = (
     "What stands beside an ad may change its clicks, which weights of single rows do not tell: "
     "policies have no numbers, and there is no yes or no. Name the column that tells lists apart "
-    "by --list, and say by --propensity-of what propensities are of. If each row is a visit of "
-    "its own, {}"
+    "by --list, and say by --propensity-of what propensities are of"
 )
+OWN = ". If each row is a visit of its own, {}"
 CHANCE = 1e-6  # of as few visits with something twice, at most, for all keys together
 SELDOM = 0.1  # visits with something twice, as a share of what chance makes, at most
 SHARED = 0.01  # of rows that come after the first of their visit, at least: fewer change little
@@ -77,7 +77,8 @@ def problems(head: Visits) -> Iterator[Problem]:
             f"up to {size.max():,} rows each{why}"
         )
         if key.words != "--id":  # of which `health.equal_rows` tells
-            yield Problem(LISTS, reason, MEND.format(key.mend))
+            seen = key.is_named and why  # to leave the column out would only hide it
+            yield Problem(LISTS, reason, MEND + OWN.format(key.mend) * (not seen))
         mend = "Name the lists by --list COLUMN, and say --propensity-of above"
         yield from _given_above(head, place, key.visit, mend)
         return
@@ -236,7 +237,7 @@ def _given_above(
             f"place: the mean of 1 / propensity falls by about one from place to place "
             f"({_first(mean)})"
         )
-        yield Problem(ABOVE, reason, mend, severity="error")
+        yield Problem(ABOVE, reason, mend)
 
 
 def _of_place(head: Visits, visit: np.ndarray) -> Iterator[Problem]:
@@ -252,7 +253,7 @@ def _of_place(head: Visits, visit: np.ndarray) -> Iterator[Problem]:
             "its place: the mean of 1 / propensity is about the same at all places "
             f"({_first(mean)})"
         )
-        yield Problem(PLACE, reason, "Say --propensity-of place", severity="error")
+        yield Problem(PLACE, reason, "Say --propensity-of place")
 
 
 def _first(means: np.ndarray) -> str:

@@ -18,11 +18,9 @@ from scant.data import logs
 from scant_ads.diagnosis.order import BLOCKS
 from scant_ads.diagnosis.showings import Group, Groups
 from scant_ads.reading.visits import Problem, Visits
+from scant_ads.severity import DEAD, HINDSIGHT, SEGMENT
 from scant_ads.unit import Unit
 
-# kinds of problems that leave no answer
-DEAD, LATE, SCALE, HINDSIGHT = "dead", "late-ad", "scale", "hindsight"
-FULL, SEGMENT = "all-rewarded", "dead-segment"  # another one; a kind that leaves answers
 ALARM = 1e-3  # the probability of a false alarm, if rates are alike
 LOSS = 1e-4  # likewise of a loss of rewards, since an ad's rate in a group may drift by itself
 ADS = 100  # at most, for which rewards are kept by part of the log
@@ -33,8 +31,34 @@ FACTORS = (100.0, 1000.0)  # between units, such as cents and euros; means may b
 NEAR = 2.0
 # the share of an ad's rewards at its maximum, and the other ads' as a part of it
 AT_MOST, OF_OTHERS = (0.1, 0.9), 0.2
+AROUND, ROUNDED = 3.0, 1e-3  # times the share at a maximum that other ads have beyond it, at most
 # the least share of rewards that a policy made from them has, and the most that its ads explain
 ALL, MOST = 0.99, 0.75
+
+
+@dataclass
+class Sizes:
+    """How large gains are, or losses, as shares of the width.
+
+    rows, total : how many there are, and their sum
+    largest, several : the largest, and how many rows have it
+    """
+
+    rows: int = 0
+    total: float = 0.0
+    largest: float = 0.0
+    several: int = 0
+
+    def add(self, size: np.ndarray) -> None:
+        """Add those that are above 0, float64 (rows)."""
+        size = size[size > 0]
+        largest = max(self.largest, float(size.max(initial=0.0)))
+        self.several = self.several * (largest == self.largest) + np.count_nonzero(size == largest)
+        self.rows, self.total, self.largest = (
+            self.rows + len(size),
+            self.total + size.sum(),
+            largest,
+        )
 
 
 @dataclass
@@ -44,40 +68,39 @@ class Rewards:
     counts : by ad, int64 (groups of `Groups.marks`), the rows with a reward
     course : by ad, int64 (2 x `BLOCKS` x groups), of each part of the log the rows, and those with
         a reward; None with more than `ADS` ads
-    top : by ad, its largest reward, and how many rows have it
+    nothing : the share that a reward of 0 is, see `Unit`
+    sizes : by sign, 1 of gains and -1 of losses, and ad
     policy_rows : by the NAME of a column `policy:NAME` and ad, the rows, with a reward or without,
         whose ad it may show
     """
 
     counts: dict[str, np.ndarray] = field(default_factory=dict)
     course: dict[str, np.ndarray] | None = field(default_factory=dict)
-    top: dict[str, tuple[float, int]] = field(default_factory=dict)
-    policy_rows: dict[str, dict[str, int]] = field(default_factory=dict)
+    nothing: float = 0.0
+    sizes: dict[int, dict[str, Sizes]] = field(default_factory=lambda: {1: {}, -1: {}})
+    policy_rows: dict[str, Counter] = field(default_factory=dict)
 
     def add(self, visits: Visits, marks: np.ndarray, block: np.ndarray) -> None:
         """Add the next rows; for `marks` and `block` see `Groups.marks`."""
         some = np.flatnonzero(visits.reward)
+        order = np.argsort(visits.action, kind="stable")
+        parts = np.split(order, np.cumsum(np.bincount(visits.action))[:-1])
+        for ad, rows in zip(visits.actions, parts, strict=False):
+            reward = visits.reward[rows]
+            counts = np.count_nonzero(marks[rows[reward != 0]], axis=0).astype(np.int64)
+            self.counts[ad] = self.counts.get(ad, 0) + counts
+            for sign, sizes in self.sizes.items():
+                sizes.setdefault(ad, Sizes()).add(sign * (reward - self.nothing))
         for number, name in enumerate(visits.policies):
             may_show = visits.action[visits.probabilities[:, number] > 0]
             counts = np.bincount(may_show, minlength=len(visits.actions))
-            of_policy = self.policy_rows.setdefault(name, {})
-            for ad, count in zip(visits.actions, counts.tolist(), strict=True):
-                of_policy[ad] = of_policy.get(ad, 0) + count
+            of_policy = self.policy_rows.setdefault(name, Counter())
+            of_policy.update(dict(zip(visits.actions, counts.tolist(), strict=True)))
         if self.course is not None and len({*self.course, *visits.actions}) <= ADS:
             for ad, sums in _course(visits, marks, block, some).items():
                 self.course[ad] = self.course.get(ad, 0) + sums
         else:
             self.course = None
-        part, marks = visits.take(some), marks[some]
-        for number in np.unique(part.action):
-            of_ad, ad = part.action == number, part.actions[number]
-            counts = np.count_nonzero(marks[of_ad], axis=0).astype(np.int64)
-            self.counts[ad] = self.counts.get(ad, 0) + counts
-            largest = float(part.reward[of_ad].max())
-            count = int(np.count_nonzero(part.reward[of_ad] == largest))
-            before, several = self.top.get(ad, (largest, 0))
-            if before <= largest:
-                self.top[ad] = largest, count + (several if before == largest else 0)
 
 
 def _course(
@@ -119,9 +142,11 @@ def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
         yield from _lost(summary, design)
     if not summary.showings.in_no_order and not any(tally.late()):
         yield from _late(tally, design)
-    if unit.relative:
-        yield from _scales(summary.rewards, tally)
-    yield from _cut_off(summary.rewards, tally, unit)
+    _, reward, count = tally.cells[""].arrays()
+    for sign, of_ads in summary.rewards.sizes.items():
+        sizes = {ad: size for ad, size in of_ads.items() if size.rows >= FEWEST}
+        yield from _scales(sizes)
+        yield from _cut_off(sizes, sign * (reward - summary.rewards.nothing), count)
     yield from _from_clicks(summary.rewards, tally)
 
 
@@ -210,7 +235,7 @@ def _full(summary, design: float) -> Iterator[Problem]:
         mend = "Leave these rows out" + (
             f", or the column with --ignore {quote(name)}" if name else ""
         )
-        yield Problem(FULL, reason, mend, int(rows[group]), column=f"{name} {place}")
+        yield Problem("all-rewarded", reason, mend, int(rows[group]), column=f"{name} {place}")
 
 
 def _lost(summary, design: float) -> Iterator[Problem]:
@@ -355,67 +380,54 @@ def _late(tally, design: float) -> Iterator[Problem]:
     """Ads whose last rewards look not joined yet; see `leaks.late`."""
     for ad in logs.ordered({*tally.ads}):
         for problem in tally.late_of(ad, design):
-            yield Problem(LATE, f"ad {ad!r}: {problem.reason}", problem.mend, column=ad)
+            yield Problem("late-ad", f"ad {ad!r}: {problem.reason}", problem.mend, column=ad)
 
 
-def _scales(rewards: Rewards, tally) -> Iterator[Problem]:
+def _scales(sizes: dict[str, Sizes]) -> Iterator[Problem]:
     """The ad whose mean reward is about 100 or 1,000 times that of the others, or a hundredth or
     thousandth of it.
     """
-    means = {
-        ad: tally.clicks(ad) / counts[0]
-        for ad, counts in rewards.counts.items()
-        if counts[0] >= FEWEST
-    }
-    for ad, mean in means.items():
+    means = {ad: size.total / size.rows for ad, size in sizes.items()}
+    for ad in sorted(means, key=means.get, reverse=True):
         others = [other for name, other in means.items() if name != ad]
-        times = mean / float(np.median(others)) if others else 1.0
-        if any(factor / NEAR < times < factor * NEAR for factor in FACTORS):
+        times = means[ad] / np.median(others) if others else 1.0
+        if any(factor / NEAR < max(times, 1 / times) < factor * NEAR for factor in FACTORS):
             reason = (
                 f"rewards of ad {ad!r} are on average {times:,.3g} times those of other ads: "
                 "in another unit?"
             )
             yield Problem(
-                SCALE, reason, "Write all rewards in one unit, such as EUR or cents", column=ad
+                "scale", reason, "Write all rewards in one unit, such as EUR or cents", column=ad
             )
             return
 
 
-def _cut_off(rewards: Rewards, tally, unit: Unit) -> Iterator[Problem]:
-    """Ads with many rewards at their maximum, and fewer than those, where other ads have few at
-    theirs.
+def _cut_off(sizes: dict[str, Sizes], size: np.ndarray, count: np.ndarray) -> Iterator[Problem]:
+    """Ads with many rewards of their largest size, where other ads have few of theirs.
 
-    An ad whose rewards are all alike says nothing of others. Without another one, no other reward
-    may be as frequent. Where rewards are minus the costs, the largest one is that of visits without
-    costs, and no cut.
+    No other size is as frequent, and about as many rewards of other ads are larger: then there is
+    no answer. Where rewards of each other ad are all alike, a warning has to do.
+
+    size, count : float64 and int64 (cells), all sizes, and how often each occurs
     """
-    cut = {ad for ad, (largest, _) in rewards.top.items() if not np.isclose(largest, unit.nothing)}
-    share = {
-        ad: rewards.top[ad][1] / counts[0]
-        for ad, counts in rewards.counts.items()
-        if counts[0] >= FEWEST and ad in cut
-    }
+    apart = (size > 0) & ~np.isin(size, [of_ad.largest for of_ad in sizes.values()])
+    place = np.unique(size[apart], return_inverse=True)[1]
+    common = np.bincount(place, count[apart]).max() if len(place) else np.inf
+    share = {ad: of_ad.several / of_ad.rows for ad, of_ad in sizes.items()}
     for ad, at_most in share.items():
+        of_ad, rest = sizes[ad], sum(other.rows for name, other in sizes.items() if name != ad)
         others = [other for name, other in share.items() if name != ad and other <= AT_MOST[1]]
-        if len(share) > 1 and not others:
-            _, reward, count = tally.cells[""].arrays()
-            apart = (reward > 0) & ~np.isin(
-                reward, [largest for largest, _ in rewards.top.values()]
-            )
-            values, place = np.unique(reward[apart], return_inverse=True)
-            others = (
-                [np.bincount(place, count[apart]).max() / rewards.counts[ad][0]]
-                if len(values)
-                else []
-            )
-        if others and AT_MOST[0] <= at_most <= AT_MOST[1] and max(others) <= OF_OTHERS * at_most:
+        larger = count[size > of_ad.largest * (1 + ROUNDED)].sum() / max(rest, 1)
+        is_cut = at_most / AROUND <= larger <= AROUND * at_most
+        may_be = rest and not others and at_most >= AT_MOST[0]
+        is_alone = max([common / of_ad.rows, *others]) <= OF_OTHERS * at_most
+        if at_most <= AT_MOST[1] and is_alone and (is_cut or may_be):
             reason = (
                 f"{100 * at_most:.2g} % of the rewards of ad {ad!r} are the largest one: they "
                 "look cut off"
             )
-            yield Problem(
-                "cut-off", reason, "If they are, its mean is too low: log them whole", column=ad
-            )
+            mend = "If they are, its mean is wrong: log them whole, or cut off those of all ads"
+            yield Problem("clipped" if is_cut else "cut-off", reason, mend, column=ad)
 
 
 def _from_clicks(rewards: Rewards, tally) -> Iterator[Problem]:

@@ -7,9 +7,22 @@ from dataclasses import asdict, replace
 from scant.data import logs
 from scant_ads import text
 from scant_ads.diagnosis import health
+from scant_ads.reading.visits import Problem
 from scant_ads.unit import CLICKS, Unit
 
 MOST = 10  # ads that are listed
+
+
+def problems(log, summary) -> list[tuple[str, Problem, int]]:
+    """All that is wrong with a log: the place of the first row, the problem, and how many rows have
+    it.
+
+    log, summary : see `facts`
+    """
+    of_log = list(log.problems)
+    if summary.readable:
+        of_log += health.problems(summary, replace(log.unit, binary=summary.binary))
+    return [*summary.problems.values(), *(("", problem, problem.count) for problem in of_log)]
 
 
 def facts(log, summary) -> dict:
@@ -20,26 +33,22 @@ def facts(log, summary) -> dict:
     Returns
     -------
     facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"),
-        reason, mend, count (of rows) and place (of the first row). If there is no error, also rows;
-        duplicates; propensity, the least and the largest; fraction, what the only one is taken for
-        ("" if it is as written); eligible, how many ads could be shown at a visit, on average (None
-        without lists); rewards, what they are counted in, see `Unit`; actions, with for each ad its
-        id, impressions, clicks (the sum of rewards) and rate (None if it was never shown);
-        features, their names; texts, by text feature the number of its texts; missing, by feature
-        how many numbers it lacks; policies, the names of the user's own policies in it; timestamps,
-        the first and the last, ISO 8601 in UTC, or None; users, how many there are and the most
-        visits of one, or None if they are not known; lists, likewise, where
-        rows are places of lists and users not known
+        reason, mend, count (of rows) and place (of the first row). If all rows can be read, also
+        rows; duplicates; propensity, the least and the largest; fraction, what the only one is
+        taken for ("" if it is as written); eligible, how many ads could be shown at a visit, on
+        average (None without lists); rewards, what they are counted in, see `Unit`; actions, with
+        for each ad its id, impressions, clicks (the sum of rewards) and rate (None if it was never
+        shown); features, their names; texts, by text feature the number of its texts; missing, by
+        feature how many numbers it lacks; policies, the names of the user's own policies in it;
+        timestamps, the first and the last, ISO 8601 in UTC, or None; users, how many there are and
+        the most visits of one, or None if they are not known; lists, likewise, where rows are
+        places of lists and users not known
     """
-    content = {"form": log.form}
-    listed = [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)]
-    if not any(problem.severity == "error" for _, problem, _ in listed):
-        tally, actions = summary.all(), []
-        reward = tally.cells[""].arrays()[1]
-        unit = replace(log.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
-        doubts = list(health.problems(summary, unit))
-        listed += [("", problem, problem.count) for problem in doubts]
-        duplicates = sum(problem.count for problem in doubts if problem.kind == "duplicates")
+    content, listed = {"form": log.form}, problems(log, summary)
+    if summary.readable:
+        tally, unit, actions = summary.all(), replace(log.unit, binary=summary.binary), []
+        twice = ("duplicates", "id-twice")
+        duplicates = sum(count for _, problem, count in listed if problem.kind in twice)
         for ad in logs.ordered({*tally.ads}):
             impressions = int(tally.ads[ad][0].sum())
             clicks = unit.sum(tally.clicks(ad), impressions)
@@ -62,13 +71,13 @@ def facts(log, summary) -> dict:
             "users": None, "lists": None, log.clusters: tally.users.counts(),
         }  # fmt: skip
     listed.sort(key=lambda noted: noted[1].severity)  # errors first
-    problems = [
+    content["problems"] = [
         {"kind": problem.kind, "severity": problem.severity, "reason": problem.reason,
          "mend": problem.mend,
          "count": count, "place": place}
         for place, problem, count in listed
     ]  # fmt: skip
-    return content | {"problems": problems}
+    return content
 
 
 def describe(facts: Mapping) -> str:

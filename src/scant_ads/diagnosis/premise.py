@@ -18,8 +18,8 @@ import numpy as np
 from scant_ads.diagnosis.lists import numbered
 from scant_ads.reading import hashing, lists
 from scant_ads.reading.visits import Problem, Visits
+from scant_ads.severity import MATTERS, NOTED
 
-MATTERS, NOTED = "above-matters", "above-noted"  # the kinds of the problems
 LEVEL = 0.001  # of the test
 MOST = 1 << 18  # rows that are looked at, about: of whole lists
 

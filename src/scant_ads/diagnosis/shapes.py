@@ -11,7 +11,6 @@ from scant.data import logs
 from scant.randomness import generator
 from scant_ads.reading.visits import Problem, Visits
 
-DISTRIBUTION, STAYS = "distribution", "user"  # the kinds of the problems
 LEAST_VALUES = 20  # different ones of a column that may be of users
 # visits of a value after the first, on average, and the share of them with its ad, at least
 VISITS, MOSTLY = 2, 0.9
@@ -55,7 +54,7 @@ def _distributions(head: Visits) -> Iterator[Problem]:
                 f"log[{logs.POLICY + policy!r}] = {of_shown}, and evaluate it with --policy "
                 f"{quote(policy)}, these features left out (--ignore)"
             )
-            yield Problem(DISTRIBUTION, reason, mend, column=name)
+            yield Problem("distribution", reason, mend, column=name)
 
 
 def _stay(head: Visits, reported: Collection[str]) -> Iterator[Problem]:
@@ -99,4 +98,4 @@ def _stay(head: Visits, reported: Collection[str]) -> Iterator[Problem]:
                 f"--user {word} takes visits of one together; --ignore {word} leaves it out if "
                 "it is something else"
             )
-            yield Problem(STAYS, reason, mend, column=name)
+            yield Problem("user", reason, mend, column=name)

@@ -48,8 +48,8 @@ from scant.data import logs
 from scant_ads.diagnosis.order import BLOCKS, Order
 from scant_ads.reading.amounts import alike, rounding
 from scant_ads.reading.visits import Problem, Visits
+from scant_ads.severity import SCHEDULE, WRONG
 
-MISMATCHES = WRONG, SCHEDULE = "wrong-propensities", "schedule"  # the kinds of the problem
 ALARM = 0.01  # the probability of a false alarm, at most
 MISMATCH = 0.001  # likewise, of the test of the sample ratio
 # the rates a: large ones find much in few rows, small ones little in many
@@ -326,7 +326,7 @@ def problem(
         )
         by_time = " If rows are not in the order of time, name it by --time COLUMN."
         mend += by_user + by_time * (not showings.order.timed)
-        return Problem(SCHEDULE, reason, mend.removesuffix("."), severity="error")
+        return Problem(SCHEDULE, reason, mend.removesuffix("."))
     mend = (
         "Nothing can be judged by such a log. Give each row the probability with which its ad "
         "was shown to this "
@@ -342,7 +342,7 @@ def problem(
     reason = (
         f"propensities are not those by which ads were shown{place}: ad {name!r} is {frequency}"
     )
-    return Problem(WRONG, reason, mend.removesuffix("."), severity="error")
+    return Problem(WRONG, reason, mend.removesuffix("."))
 
 
 def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
@@ -390,7 +390,7 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
         "Look at how ads are "
         "assigned, and which rows are lost before they are logged, or filtered out." + KEPT
     )
-    return Problem(WRONG, reason, mend.removesuffix("."), severity="error")
+    return Problem(WRONG, reason, mend.removesuffix("."))
 
 
 def weighted(showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK) -> np.ndarray:

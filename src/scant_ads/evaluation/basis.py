@@ -11,17 +11,14 @@ import numpy as np
 
 from scant.data import logs
 from scant.errors import DataError, SettingError, is_number
-from scant_ads.diagnosis import health, measurement
+from scant_ads.diagnosis import health, overview
 from scant_ads.diagnosis.leaks import new_texts, of_others
-from scant_ads.diagnosis.measurement import HINDSIGHT
-from scant_ads.diagnosis.premise import NOTED
-from scant_ads.diagnosis.showings import MISMATCHES
 from scant_ads.evaluation.lists import Places
-from scant_ads.evaluation.verdicts import DOUBTS, OTHER_VISITS
 from scant_ads.reading.amounts import rounding
 from scant_ads.reading.log import Log
 from scant_ads.reading.summing import Training
 from scant_ads.reading.tally import Summary, Tally
+from scant_ads.severity import CERTAIN, DOUBTS, HINDSIGHT, REPEATED, WITHHELD
 
 # what is done with rows of the test that the training log has, too
 SHARED = ("refuse", "drop", "keep")
@@ -37,7 +34,6 @@ class Basis:
     ----------
     test, training : the logs; None without a training log
     summary : of the test, with any policies
-    columns : NAMEs of columns `policy:NAME`, whose probabilities are to sum to 1
     declared, shared : `least_propensity` and `shared` of `compare.evaluate`
 
     Attributes
@@ -49,7 +45,7 @@ class Basis:
     constant : whether no other one is possible
     notes : sentences to read before numbers are used
     careful : sentences on why a policy, or all of them, get no verdict
-    doubts : the kinds of these reasons, keys of `verdicts.DOUBTS`
+    doubts : the kinds of these reasons, keys of `severity.DOUBTS`
     wrong : the problem, if there is one, that ads were not shown by the propensities
     hindsight : NAMEs of columns `policy:NAME` that look made from the rewards of the test
     in_no_order : whether nothing is known of the order in which the test showed its ads
@@ -61,21 +57,19 @@ class Basis:
         test: Log,
         training: Training | None,
         summary: Summary,
-        columns: Iterable[str] = (),
         declared: float | str | None = None,
         shared: str = "refuse",
     ):
-        test.refuse(summary.problems.values())
+        whole = test.half_of or test  # of which `check` tells what is wrong
+        listed = overview.problems(whole, whole.summary())
+        whole.refuse(noted for noted in listed if noted[1].kind not in WITHHELD)
         tally = summary.all()
         if tally.rows < 2:
             raise DataError(test.name, "the log has one row, of which nothing can be said")
         self.test, self.training, self.drops = test, training, False
-        reward = tally.cells[""].second
         self.places = Places(test.visits) if test.propensity_of else None
         length = self.places.length if self.places else 0.0
-        self.unit = replace(
-            test.unit, binary=bool(((reward == 0) | (reward == 1)).all()), places=length
-        )
+        self.unit = replace(test.unit, binary=summary.binary, places=length)
         self.same_log = training is None or (
             test.half_of is not None and test.half_of is training.log.half_of
         )
@@ -86,39 +80,20 @@ class Basis:
                 f"it has no lists of eligible ads, and {has.name} has",
                 advice="Name them in both by --eligible, or --ignore them",
             )
-        equal_rows = list(health.equal_rows(summary))
-        of_test = [*test.problems, *equal_rows]
-        self.notes, serious = [], [problem for problem in of_test if problem.kind in DOUBTS]
-        self._note(
-            test.name,
-            [
-                problem
-                for problem in test.problems
-                if problem.kind in ("left-out", "distribution", NOTED, *DOUBTS)
-            ],
-        )
+        self.notes, self.careful, self.doubts, self.hindsight = [], [], set(), set()
         self.least_propensity, self.constant = _least(
             test.name, tally, UNKNOWN if self.places else declared, summary.showings.shares()
         )
-        self.careful = [f"Careful: {problem.reason}" for problem in serious]
-        self.doubts = {problem.kind for problem in serious}
-        problems = list(health.propensities(summary, columns, self.least_propensity))
-        self.wrong = next((problem for problem in problems if problem.kind in MISMATCHES), None)
+        self.wrong = next((problem for _, problem, _ in listed if problem.kind in WITHHELD), None)
         self.in_no_order = summary.showings.in_no_order
-        self._note(test.name, [problem for problem in problems if problem is not self.wrong])
-        self._note(test.name, health.sorted_rows(summary))
-        self._note(test.name, equal_rows)
-        self._note(test.name, health.alike_ids(logs.ordered({*tally.ads})))
-        self.hindsight = self._measured(test.name, summary, tally)
+        self._note(whole.name, listed)
         if training is not None:
             self._of_one_log(tally, summary)
             self._of_both_logs(tally, summary, shared)
             self._of_other_visits(tally, summary)
-        of_logs = {test.name: (self._judged(tally, summary), summary)}
-        of_logs |= {} if training is None else {training.name: (training.tally, training.summary)}
-        for name, (rows, whole) in of_logs.items():
-            self._note(name, () if whole.showings.in_no_order else rows.late())
-        lacking = [name for name, (rows, _) in of_logs.items() if health.no_reward(rows, self.unit)]
+        of_logs = {test.name: self._judged(tally, summary)}
+        of_logs |= {} if training is None else {training.name: training.tally}
+        lacking = [name for name, rows in of_logs.items() if health.no_reward(rows, self.unit)]
         self.undecided = [f"all rewards of {name} are 0: rewards look missing" for name in lacking]
 
     def tally_of(self, summary: Summary) -> Tally:
@@ -142,35 +117,23 @@ class Basis:
         """The tally of the log from which today's rate is estimated; `tally` is the test's."""
         return tally if self.same_log else self.training.tally
 
-    def _note(self, name: str, problems: Iterable) -> None:
-        """Note problems of a log; raises the first error."""
-        for problem in problems:
-            if problem.severity == "error":
-                raise DataError(name, problem.reason, advice=problem.mend)
-            self.notes.append(f"{name}: {problem.reason}. {problem.mend}")
+    def _note(self, name: str, listed: Iterable) -> None:
+        """Note warnings of a log, and what they leave without an answer.
 
-    def _measured(self, name: str, summary: Summary, tally: Tally) -> set[str]:
-        """Note what looks measured wrongly in a log; returns the NAMEs of columns that look made
-        from its rewards.
+        listed : of `overview.problems`
         """
-        problems = list(measurement.problems(summary, tally, self.unit))
-        self._note(name, problems)
-        doubted = [
-            problem for problem in problems if problem.kind in DOUBTS and problem.kind != HINDSIGHT
-        ]
-        self.careful += [f"Careful: {problem.reason}" for problem in doubted]
-        self.doubts |= {problem.kind for problem in doubted}
-        return {problem.column for problem in problems if problem.kind == HINDSIGHT}
+        for _, problem, _ in listed:
+            if problem.kind in (*REPEATED, *DOUBTS):
+                self.notes.append(f"{name}: {problem.reason}. {problem.mend}")
+            if problem.kind == HINDSIGHT:
+                self.hindsight.add(problem.column)
+            elif problem.kind in DOUBTS:
+                self.careful.append(f"Careful: {problem.reason}")
+                self.doubts.add(problem.kind)
 
     def _of_one_log(self, tally: Tally, summary: Summary) -> None:
         """Note what only one of the two logs has: ads and texts."""
-        training, test, train = self.training, self.test.name, self.training.name
-        self._note(train, health.equal_rows(training.summary))
-        self.notes += [
-            f"{train}: {problem.reason}. Today's rate needs none, but learning may suffer"
-            for problem in health.propensities(training.summary, ())
-            if problem.kind in MISMATCHES
-        ]
+        training = self.training
         if new := [
             ad
             for ad in logs.ordered({*tally.ads} - {*training.tally.ads})
@@ -178,17 +141,17 @@ class Basis:
         ]:
             share = sum(int(tally.ads[ad][0].sum()) for ad in new) / tally.rows
             self.notes.append(
-                f"{test}: {100 * share:.3g} % of rows show ads that the training log lacks "
-                f"({logs.listing(new)}): "
-                "learnt policies never show them, so that these rows have weight 0"
+                f"{self.test.name}: {100 * share:.3g} % of rows show ads that the training log "
+                f"lacks ({logs.listing(new)}): learnt policies never show them, so that these rows "
+                "have weight 0"
             )
         new = new_texts(summary.features, training.summary.features, tally.rows)
-        self.notes += [f"{test}: {sentence}" for sentence in new]
+        self.notes += [f"{self.test.name}: {sentence}" for sentence in new]
         if lacking := logs.ordered({*training.tally.ads} - {*tally.ads}):
             self.notes.append(
-                f"{test}: it never shows {len(lacking):,} of the {len({*tally.ads, *lacking}):,} "
-                f"ads ({logs.listing(lacking)}), so that nothing is known of what these would "
-                "earn: policies that show them cannot be judged"
+                f"{self.test.name}: it never shows {len(lacking):,} of the "
+                f"{len({*tally.ads, *lacking}):,} ads ({logs.listing(lacking)}), so that nothing "
+                "is known of what these would earn: policies that show them cannot be judged"
             )
 
     def _of_both_logs(self, tally: Tally, summary: Summary, shared: str) -> None:
@@ -196,22 +159,23 @@ class Basis:
         both.
         """
         training = self.training
-        test = self.test.name
-        train = self.training.name
         count = summary.shared.rows
         whole_log = count == tally.rows == training.tally.rows and training.shares(count, count)
         if whole_log or summary.digests.mark() == training.mark:
-            reason = f"the same log as {train}, from which policies are learnt: it flatters them"
-            raise DataError(
-                test, reason, advice="Evaluate on other visits; --split 0.5 parts one log"
+            reason = (
+                f"the same log as {training.name}, from which policies are learnt: it flatters them"
             )
-        overlap = f"{count:,} of {tally.rows:,} rows are in {train}, too"
+            raise DataError(
+                self.test.name, reason, advice="Evaluate on other visits; --split 0.5 parts one log"
+            )
+        overlap = f"{count:,} of {tally.rows:,} rows are in {training.name}, too"
         chance = training.chance * tally.rows
         if not count:
             pass
         elif not training.shares(count, tally.rows):
             self.notes.append(
-                f"{test}: {overlap}, about as many as chance makes ({chance:,.0f}): they are kept"
+                f"{self.test.name}: {overlap}, about as many as chance makes ({chance:,.0f}): they "
+                "are kept"
             )
         elif shared == "refuse":
             advice = (
@@ -222,24 +186,24 @@ class Basis:
                 f"{overlap} (by chance: about {chance:,.0f}): what was learnt from them is "
                 "judged too well"
             )
-            raise DataError(test, reason, advice=advice)
+            raise DataError(self.test.name, reason, advice=advice)
         elif shared == "keep":
             self.notes.append(
-                f"{test}: {overlap}: if these are the same visits, what was learnt "
+                f"{self.test.name}: {overlap}: if these are the same visits, what was learnt "
                 "is judged too well"
             )
         elif summary.alone.rows < 2:
-            raise DataError(test, f"{overlap}: nothing is left to evaluate on")
+            raise DataError(self.test.name, f"{overlap}: nothing is left to evaluate on")
         else:
-            self.notes.append(f"{test}: {overlap}, and are left out of the test")
+            self.notes.append(f"{self.test.name}: {overlap}, and are left out of the test")
             self.drops = True
         learnt_users, users = (
             part.users.settle().key for part in (training.tally, self._judged(tally, summary))
         )
         if both := np.isin(users, learnt_users).sum():
             self.notes.append(
-                f"{test}: {100 * both / len(users):.3g} % of its users are in "
-                f"{train}, too: rates are of users from whom policies have learnt"
+                f"{self.test.name}: {100 * both / len(users):.3g} % of its users are in "
+                f"{training.name}, too: rates are of users from whom policies have learnt"
             )
 
     def _of_other_visits(self, tally: Tally, summary: Summary) -> None:
@@ -248,15 +212,21 @@ class Basis:
         """
         if self.same_log:
             return
-        self._measured(self.training.name, self.training.summary, self.training.tally)
         training = self.training
-        test = self.test.name
-        train = self.training.name
+        listed = overview.problems(training.log, training.summary)
+        of_showings = (CERTAIN, *WITHHELD)
+        training.log.refuse(noted for noted in listed if noted[1].kind not in of_showings)
+        self.notes += [
+            f"{training.name}: {problem.reason}. Today's rate needs none, but learning may suffer"
+            for _, problem, _ in listed
+            if problem.kind in of_showings
+        ]
+        self._note(training.name, listed)
         mean = self.unit.mean
         both_earn = tally.mean("") and training.tally.mean("")
         rates = of_others(tally, training.tally) if both_earn else None
         if rates:
-            self.doubts.add(OTHER_VISITS)
+            self.doubts.add("other-visits")
             self.careful.append(
                 f"Careful: today's {mean} is of other visits, or times, than the test's"
             )
@@ -264,10 +234,10 @@ class Basis:
                 self.unit.rate(*map(self.unit.value, ends)) for ends in rates
             )
             self.notes.append(
-                f"{test}: showing all ads alike earns {test_rate} here, but {training_rate} by "
-                f"{train}: visits, or times, differ, and today's {mean} is that of the training "
-                "log. Policies may look better, or worse, only because of this; --split compares "
-                "on the same visits"
+                f"{self.test.name}: showing all ads alike earns {test_rate} here, but "
+                f"{training_rate} by {training.name}: visits, or times, differ, and today's {mean} "
+                "is that of the training log. Policies may look better, or worse, only because of "
+                "this; --split compares on the same visits"
             )
         test_period, training_period = summary.period, training.summary.period
         if test_period is None or training_period is None:

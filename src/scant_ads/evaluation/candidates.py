@@ -40,7 +40,7 @@ def by_name(
         # columns have such names in a tally
         clashes = isinstance(policy, Policy) and str(name).startswith(logs.POLICY)
         if isinstance(policy, str):
-            check_meant(policy, test.policies)
+            check_meant(policy, test)
             if policy in ALWAYS and name in (None, policy):
                 continue
             meant = policy if policy in LEARNT else COLUMN + policy.removeprefix(COLUMN)
@@ -61,13 +61,16 @@ def by_name(
     return named
 
 
-def check_meant(policy: str, columns: Iterable[str]) -> None:
-    """Raise a SettingError for a name of a policy that a column has, too, so that either could be
-    meant.
-
-    columns : NAMEs of the columns `policy:NAME` of the test
+def check_meant(policy: str, test: Log) -> None:
+    """Raise a SettingError for a name of a policy that a column of the test has, too, so that
+    either could be meant; and for "uniform" on lists.
     """
-    if policy in {*ALWAYS, *LEARNT} & {*columns}:
+    if policy == Uniform.kind and test.propensity_of:
+        raise SettingError(
+            "uniform is not for logs of lists: no column says which items could have stood at a "
+            "place. Write a column policy:alike of its probabilities"
+        )
+    if policy in {*ALWAYS, *LEARNT} & {*test.policies}:
         raise SettingError(
             f"{policy} is a policy of this program, and policy:{policy} a column of the test: say "
             f"column:{policy}, or leave the column out with --ignore " + quote(f"policy:{policy}")
@@ -75,7 +78,10 @@ def check_meant(policy: str, columns: Iterable[str]) -> None:
 
 
 def _meant(policy, columns: tuple[str, ...]) -> Policy | Always | Column:
-    """What a policy asked for stands for; for `columns` see `check_meant`."""
+    """What a policy asked for stands for.
+
+    columns : NAMEs of the columns `policy:NAME` of the test
+    """
     if isinstance(policy, Policy):
         return policy
     if not isinstance(policy, str):

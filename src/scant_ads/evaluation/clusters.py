@@ -237,7 +237,7 @@ class ByUser:
         self, gain, stake, corners: np.ndarray, marks: np.ndarray, excess=None
     ) -> Quotient:
         """The quotient of two sums by user; users of a stage who are alike are counted."""
-        terms = np.stack([gain, stake, np.zeros(len(gain)) if excess is None else excess])
+        terms = np.vstack([gain, stake, np.zeros(len(gain)) if excess is None else excess])
         code = hashing.of_columns(self.stage, *(terms + 0.0).view(np.uint64))
         _, first, count = np.unique(code, return_index=True, return_counts=True)
         return Quotient(

@@ -10,6 +10,7 @@ from functools import partial
 from shlex import quote
 
 from scant.bandits import evaluation
+from scant.bandits.learners import Uniform
 from scant.data import logs
 from scant.errors import SettingError, is_number, unknown
 from scant_ads import text
@@ -22,10 +23,9 @@ from scant_ads.policies.policy import Policy
 from scant_ads.progress import silent
 from scant_ads.reading import summing
 from scant_ads.reading.folder import ROWS
-from scant_ads.reading.log import Log
+from scant_ads.reading.log import Log, log_of
 from scant_ads.reading.summing import Training
 from scant_ads.reading.tally import Summary
-from scant_ads.reading.visits import Column
 
 
 def evaluate(
@@ -114,14 +114,14 @@ def evaluate(
     SettingError : an unknown policy, one to be learnt although there is no `train`, or no least
         propensity where it is needed
     """
-    test, train = (
-        log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train)
-    )
+    test, train = log_of(test), None if train is None else log_of(train)
     _check_settings(test, train, level, looks, baseline)
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
     check_declared(least_propensity)
     read = partial(summing.summary, test, progress=progress, rows=rows)
+    if baseline == Uniform.kind:
+        candidates.check_meant(baseline, test)
     named = candidates.by_name(policies, test, lambda: _ads(read()))
     named, compared_with = candidates.with_baseline(named, baseline, train is None)
     if test.propensity_of:
@@ -135,8 +135,7 @@ def evaluate(
             "than the test's, or part this one with --split"
         )
     training = None if train is None else Training(train, test, progress, rows)
-    columns = [policy.name for policy in named.values() if isinstance(policy, Column)]
-    declared = columns, least_propensity, shared
+    declared = least_propensity, shared
     basis = None
     if unfitted:  # what is wrong with the logs is told before anything is learnt
         basis = Basis(test, training, read(None, training), *declared)

@@ -23,15 +23,12 @@ from scant.errors import SettingError, unknown
 from scant.randomness import generator
 from scant_ads import text
 from scant_ads.diagnosis import health
-from scant_ads.diagnosis.leaks import LEAK
-from scant_ads.diagnosis.lists import LISTS
-from scant_ads.diagnosis.measurement import HINDSIGHT
-from scant_ads.diagnosis.premise import MATTERS
 from scant_ads.evaluation import (
     arms,
     candidates,
     clusters,
     lifts,
+    lists,
     mixes,
     pairs,
     periods,
@@ -39,13 +36,13 @@ from scant_ads.evaluation import (
 )
 from scant_ads.evaluation.arms import Always
 from scant_ads.evaluation.basis import Basis
-from scant_ads.evaluation.lists import PLACE
 from scant_ads.evaluation.periods import Course
 from scant_ads.evaluation.quotients import Quotient, likely
 from scant_ads.evaluation.result import Evaluation
 from scant_ads.policies.policy import Policy
 from scant_ads.reading.tally import ROUNDED, Both, Tally
 from scant_ads.reading.visits import Column
+from scant_ads.severity import HINDSIGHT, LEAK, LISTS, MATTERS, SORTED
 from scant_ads.unit import MEANS
 
 BY = "betting, by "  # user, or list: the bounds where rows of one depend on each other
@@ -110,10 +107,10 @@ class Judge:
         self.rows, self.notes, self.ads = [], list(basis.notes), len(tally.ads)
         self.judged: dict[str, Judged] = {}
         self.of_today = basis.today(tally)
+        self.places = basis.places
         self.users = self._by_user(tally)
         users = self.users if self.same_log else self._by_user(self.of_today)
         propensity, reward, count = self.of_today.cells[""].arrays()
-        self.places = basis.places
         self.alike = None if self.places else health.alike(replace(self.of_today, ads=tally.ads))
         self.today_is_uniform = self.alike is not None
         cells = np.ones_like(propensity), reward, count
@@ -281,24 +278,24 @@ class Judge:
             untrained=" ".join(policy.untrained),
             **{"lambda": policy.regularisation, "epsilon": policy.epsilon},
         )
-        if policy.untrained:
-            reason = (
-                "had the same reward in all rows of training, such as no click: shown only if "
-                "all ads are such"
-            )
-            self.notes.append(f"{name}: ads {', '.join(policy.untrained)} {reason}")
+        self.notes += [f"{name}: {remark}" for remark in policy.remarks]
+        if len(best := self.tally.mix[name]) == 1:
+            self.notes.append(f"{name}: it shows ad {next(iter(best))!r} to every visit")
 
     def _by_user(self, tally: Tally) -> clusters.ByUser | None:
         """The sums by user, in random order; None where users are not known."""
         if "" not in tally.users.settle().sums:
             return None
-        return clusters.ByUser(tally.users, tally.alike, generator(self.seed, "advice", "users"))
+        random = generator(self.seed, "advice", "users")
+        if self.places:
+            return lists.ByList(tally.users, self.places, random)
+        return clusters.ByUser(tally.users, tally.alike, random)
 
     def _rate_by_user(self, key: str, largest: float) -> lifts.Bounds | Quotient | None:
         """The bounds of a policy's CTR for which only users are independent; None if visits are."""
         if self.users is None:
             return None
-        if self.least_propensity is not None:
+        if self.least_propensity is not None or self.places:
             return self.users.rate(key, largest)
         # Where weights have no largest value, only lower bounds hold. Since weights are 1 on
         # average, 1 less the lower bound of what clicks lack is an upper bound.
@@ -309,7 +306,8 @@ class Judge:
         """Whether the test tells both rates: a policy's, and that of the policy it is compared
         with.
         """
-        return self.least_propensity is not None and (self.same_log or not self.over_today)
+        weights_are_known = self.least_propensity is not None or self.places
+        return bool(weights_are_known and (self.same_log or not self.over_today))
 
     def _base(self) -> Judged:
         """The policy with which others are compared."""
@@ -321,9 +319,6 @@ class Judge:
         lift = None
         largest = (judged.largest, base.largest)
         random = generator(self.seed, "advice", "lift")
-        if self.places and self.over_today and (lift := self.users.lift(pair, (np.inf, 1.0))):
-            apart = lifts.quotient(judged.bounds, base.bounds)
-            return replace(apart, lower=lift.lower)
         if self._at_once and self.users:
             lift = self.users.lift(pair, largest)
         elif self._at_once and None not in (judged.sample, base.sample):
@@ -370,6 +365,7 @@ class Judge:
             row |= self.places.columns(key, self.unit)
             random_of_lists = generator(self.seed, "advice", "lists")
             self.notes += self.places.notes(name, key, self.unit, self.level, random_of_lists)
+            self.notes += self.users.notes(name, key)
         rows = int(count.sum())
         above = tally.mean(key) if rounded else float(count @ (weight * reward)) / rows
         if estimate.refused:
@@ -378,13 +374,12 @@ class Judge:
         else:
             both = Both(weight, np.ones(len(weight)), reward, count, rows, rounded, fixed=True)
             bounds = self._bounds(row, key, both, largest, terms, of_users, random)
-            if isinstance(bounds, Quotient) and np.isfinite(bounds.high):
-                above = bounds.estimate
+            above = above if bounds.estimate is None else bounds.estimate
             row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else np.nan
             if estimate.diagnostics.matched_clicks and not self.places:
                 row |= self._approximate(key, weight, reward, count)
         if self.basis.in_no_order:
-            row["warnings"] = " ".join([*row["warnings"].split(), health.SORTED])
+            row["warnings"] = " ".join([*row["warnings"].split(), SORTED])
         if self.basis.wrong is None and not self.basis.undecided:
             self.notes += _noticed(name, estimate, self.unit.events)
         # what ads earn that the log lacks is not known
@@ -612,7 +607,7 @@ class Judge:
 
 def _withheld(row: Mapping) -> dict[str, float]:
     """NaN for the numbers of a row that mean nothing if its weights are wrong."""
-    of_places = {key for key in row if key.startswith(PLACE)}
+    of_places = {key for key in row if key.startswith(lists.PLACE)}
     return dict.fromkeys((WITHHELD & row.keys()) | of_places, np.nan)
 
 

@@ -38,11 +38,13 @@ class Bounds:
     lower, upper : functions of the confidence
     grown : a function of a factor: the bounds of a log with so many times the rows that is like
         this one
+    estimate : the estimate that they are of, if it is their own
     """
 
     lower: Callable[[float], float]
     upper: Callable[[float], float]
     grown: Callable[[float], "Bounds"] | None = None
+    estimate: float | None = None
 
 
 def of_rows(

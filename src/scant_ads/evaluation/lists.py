@@ -1,15 +1,29 @@
-"""Lists judged: the premise of each kind of propensities, and clicks by place."""
+"""Lists judged: the premise of each kind of propensities, bounds, and clicks by place.
+
+The weights of a place have a mean of 1. So w - 1 is a control variate (`quotients`), and with c the
+coefficient of a place the clicks there are w (r - c) + c. Such a bet loses the most on the list of
+the largest weight, and no largest weight is known. So the weights of a list whose sum is above a
+limit are scaled down to it, whether or not it has clicks. What is taken away counts as c: bounds
+are of a policy that has c clicks, on average, where the log hardly ever shows what it shows. The
+limit takes away `CUT` of all weight; and no list may have more than `MOST` of the root of the sum
+of squares.
+
+Where the mean weight of a place is not 1, c is 0: then a lower bound stays right, and an upper one
+counts all that is possible, as it does below the last place that the log carries.
+"""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import product
 
 import numpy as np
 
 from scant.bandits import evaluation, intervals
 from scant.data import logs
 from scant.errors import SettingError
-from scant_ads.evaluation import clusters, lifts
+from scant_ads.evaluation import clusters, lifts, quotients
+from scant_ads.evaluation.quotients import Quotient
 from scant_ads.reading.lists import Order
 from scant_ads.reading.visits import Column, Visits
 from scant_ads.unit import Unit
@@ -20,6 +34,8 @@ PREMISES = {  # of users, under which weights are right, by what propensities ar
     "list": "whatever users do",
 }
 PLACE = "place_"  # prefix of the columns of rows with what each place earns
+CUT, MOST = (0.02, 0.1), 1 / 8  # of the limit of a list's weight
+GROUPS = 4  # of places with a coefficient each: the first ones, and all others together
 
 
 class Places:
@@ -52,9 +68,12 @@ class Places:
         place, a list; NaN where the effective sample is below `evaluation.LEAST_ESS` rows.
         """
         weight, place = self.weight(key), self.log.place
+        terms = weight * self.log.reward, np.ones(len(weight)), weight - 1
+        sums = np.array([np.bincount(place, term) for term in terms])
+        products = [[np.bincount(place, term * other) for other in terms] for term in terms]
+        _, mean = quotients.regressed(sums, np.array(products))
+        earned = (mean * unit.width + unit.least) * self.rows / self.rows[0]
         sums, squares = (np.bincount(place, weight**power) for power in (1, 2))
-        earned = np.bincount(place, weight * self.log.reward) * unit.width
-        earned = (earned + self.rows * unit.least) / self.rows[0]
         earned[(sums**2 < evaluation.LEAST_ESS * squares) | (sums == 0)] = np.nan
         return {"premise": self.premise} | {
             f"{PLACE}{number}": value for number, value in enumerate(earned.tolist(), 1)
@@ -99,14 +118,13 @@ class Places:
             "stands above does not matter"
         )
 
-    def diagnosed(self, key: str, estimate: evaluation.Evaluation) -> evaluation.Evaluation:
-        """An evaluation with the mean weight of one place, and a warning if it is too far from 1.
-        Of the places that the log carries it is the one whose mean weight is farthest from 1,
-        measured by its error.
+    @cache  # noqa: B019
+    def mean_weight(self, key: str) -> tuple[int, float, float]:
+        """The place whose mean weight is farthest from 1, measured by its error, of those that the
+        log carries, from 0; that mean, and its error.
         """
         weight, place = self.weight(key), self.log.place
-        if not (key and (depth := self.depth(weight))):
-            return estimate
+        depth = self.depth(weight)
         step, possible = weight, place < depth
         if self.log.propensity_of == "above":  # the weight of a single step down, where it is made
             step = self.log.probabilities[:, self.number(key)] / self.log.propensity
@@ -121,14 +139,20 @@ class Places:
         # a mean below 1 lacks large weights, and so does its error: 1 / mean times as large at 1
         error = np.maximum((mean - low) / np.minimum(mean, 1.0), logs.SLACK)
         worst = int(np.argmax(np.abs(mean - 1) / error))
+        return worst, float(mean[worst]), float(error[worst])
+
+    def diagnosed(self, key: str, estimate: evaluation.Evaluation) -> evaluation.Evaluation:
+        """An evaluation with `mean_weight`, and a warning if that is too far from 1."""
+        if not (key and self.depth(self.weight(key))):
+            return estimate
+        worst, mean, error = self.mean_weight(key)
         warnings = [notice for notice in estimate.warnings if notice.kind != "mean-weight"]
-        if abs(mean[worst] - 1) > error[worst]:
-            reason = f"the mean weight at place {worst + 1} is {mean[worst]:.4f}, not 1"
+        if abs(mean - 1) > error:
+            reason = f"the mean weight at place {worst + 1} is {mean:.4f}, not 1"
             reason += (
                 ": probabilities are of another kind, or wrong, or some items cannot be logged"
             )
             warnings.append(evaluation.Notice("mean-weight", reason))
-        mean, error = float(mean[worst]), float(error[worst])
         diagnostics = replace(
             estimate.diagnostics,
             mean_weight=mean,
@@ -138,13 +162,138 @@ class Places:
         return replace(estimate, diagnostics=diagnostics, warnings=tuple(warnings))
 
 
+@dataclass(frozen=True)
+class Carried:
+    """What a policy earns where the log carries it, by unit: by user, or else by list.
+
+    gain : float64 (units), sums of w r
+    excess : float64 (groups of places x units), sums of w - 1
+    largest : the largest sum of a list's weights
+    cut : the share of the weight that is taken away from lists with more
+    beyond : the share of rows of which nothing is known
+    depth : down to which place weights have a mean of 1; 0 if that is not known
+    """
+
+    gain: np.ndarray
+    excess: np.ndarray
+    largest: float
+    cut: float = 0.0
+    beyond: float = 0.0
+    depth: int = 0
+
+    def ends(self, rows: int) -> list[tuple]:
+        """Gain and excesses at the ends of the ranges of a list of so many rows."""
+        nothing = -_by_group(np.arange(min(rows, self.depth)))
+        groups = np.eye(GROUPS) * self.largest * (self.depth > 0)
+        at_once = [(gain, nothing + group) for gain in (0.0, self.largest) for group in groups]
+        return [(0.0, nothing), *at_once]
+
+
+class ByList(clusters.ByUser):
+    """The quotients of a log of lists, all in one random order of the lists, or users."""
+
+    def __init__(self, users: clusters.Users, places: Places, random: np.random.Generator):
+        super().__init__(users, 1, random)
+        self.places, log = places, places.log
+        self.unit = np.searchsorted(users.key, log.together)
+        self.number = log.list.astype(np.int64)
+        self.lengths = np.bincount(self.number)
+        starts = log.place == 0
+        self.most = float(np.bincount(self.unit[starts]).max())  # lists of a user
+
+    @cache  # noqa: B019
+    def carried(self, key: str) -> Carried:
+        """What a policy earns, by its name in the tally."""
+        log, units = self.places.log, len(self)
+        if key in ("", clusters.Logging.kind):
+            longest = float(self.lengths.max())
+            return Carried(self._sums("")[1], np.zeros((GROUPS, units)), longest)
+        weight = self.places.weight(key)
+        depth = self.places.depth(weight)
+        of_list = np.bincount(self.number, weight)
+        squares = float((weight**2).sum())
+        heaviest = np.sort(of_list)[::-1]
+        sums, counts = np.cumsum(heaviest), np.arange(1, len(heaviest) + 1)
+        # with the k heaviest lists above it, the limit that takes a share away from all weight
+        limits = [((sums - share * sums[-1]) / counts).max() for share in CUT]
+        limit = np.clip(MOST * np.sqrt((of_list**2).sum()), limits[1], limits[0])
+        limit = max(float(limit), float(self.lengths.max()))
+        kept = weight * np.minimum(1.0, limit / np.maximum(of_list, limit))[self.number]
+        is_known = weight.sum() ** 2 >= evaluation.LEAST_ESS * squares > 0
+        if is_known:
+            _, mean, error = self.places.mean_weight(key)
+            is_known = abs(mean - 1) <= error
+        depth *= is_known
+        here = log.place < depth
+        group = np.minimum(log.place[here], GROUPS - 1)
+        excess = np.bincount(
+            group * units + self.unit[here], kept[here] - 1, GROUPS * units
+        ).reshape(GROUPS, units)
+        return Carried(
+            np.bincount(self.unit, kept * log.reward, units),
+            excess,
+            limit,
+            float(1 - kept.sum() / weight.sum()) if is_known else 0.0,
+            1 - float(here.mean()),
+            depth,
+        )
+
+    def notes(self, name: str, key: str) -> Iterator[str]:
+        """A sentence on a policy of whose weight much is taken away."""
+        if round(cut := self.carried(key).cut, 3) > CUT[0]:
+            yield (
+                f"{name}: the log hardly ever shows what it shows in {100 * cut:.0f} % of its "
+                "places: what these earn is taken to be as much as in others"
+            )
+
+    def _of_pair(self, kind, pair, largest=None, supported=True) -> lifts.Bounds | Quotient:
+        """The bounds of the quotient that `kind` says of two policies; see `ByUser.rate`."""
+        first, second = map(self.carried, pair)
+        gain, stake = kind(first.gain, second.gain, self.visits)
+        corners = np.array(
+            [
+                [*kind(of_first, of_second, rows), *(excess - other)]
+                for rows in {int(self.lengths.min()), int(self.lengths.max())}
+                for (of_first, excess), (of_second, other) in product(
+                    first.ends(rows), second.ends(rows)
+                )
+            ]
+        ).T
+        excess = first.excess - second.excess
+        if not excess.any():
+            excess, corners = excess[:1], corners[:3]
+        marks = quotients.marks(kind, (first.largest, second.largest), False)
+        quotient = self._quotient(gain, stake, corners, marks, excess)
+        if not (first.beyond or second.beyond):
+            return quotient
+        if kind is not quotients.ratio:
+            return _widened(quotient, second.beyond, first.beyond)
+        apart = lifts.quotient(*(self.rate(policy, np.inf) for policy in pair))
+        return apart if second.beyond else replace(apart, lower=quotient.lower)
+
+
+def _by_group(place: np.ndarray) -> np.ndarray:
+    """How many of some places are in each group, int (groups)."""
+    return np.bincount(np.minimum(place, GROUPS - 1), minlength=GROUPS)
+
+
+def _widened(bounds: Quotient, below: float, above: float) -> lifts.Bounds:
+    """Bounds further down, and further up, by these shares."""
+    return lifts.Bounds(
+        lambda level: bounds.lower(level) - below,
+        lambda level: bounds.upper(level) + above,
+        lambda factor: _widened(bounds.grown(factor), below, above),
+        bounds.estimate,
+    )
+
+
 def check_settings(test, named: Mapping, train, **settings) -> None:
     """Raise a SettingError for what is not for logs of lists.
 
     named : the policies
     settings : by the name of an option, its value, None where it is not given
     """
-    settings = {"train": train, "split": test.half_of} | settings
+    settings = {"split": test.half_of, "train": train} | settings
     if given := [name for name, value in settings.items() if value is not None]:
         raise SettingError(
             f"--{given[0].replace('_', '-')} is not for logs of lists: policies of lists are "

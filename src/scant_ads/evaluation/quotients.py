@@ -6,7 +6,8 @@ excess, has a mean of 0 whatever m is: a weight less another one, since weights 
 z = gain - m stake - c excess has a mean of 0, too, for every c that earlier stages decide. The c is
 that of least squares in the earlier stages. It takes out of a reward what is the same whatever is
 shown: with gain w r, stake 1 and excess w - 1, z is w (r - c) + c - m. Adding a constant to all
-rewards adds it to c and m, and leaves z as it is.
+rewards adds it to c and m, and leaves z as it is. Of lists there are several excesses, each with
+its c.
 
 The capital prod_i (1 + b_i z_i) is a supermartingale if the quotient is m or less, for bets b_i
 that earlier stages decide and that lose no more than the capital. What a visit can lose at most is
@@ -47,6 +48,7 @@ CLOSE = 1e-7  # to the goal is the logarithm of the capital where the search for
 CAP = 0.9  # the largest share of the capital that a bet can lose in one visit
 NEAREST, FARTHEST = -10, 10  # of the marks, as logarithms of base 2
 FLOOR = 0.01  # of the largest variance, which is assumed at least
+SINGULAR = 1e-9  # of the largest one, eigenvalues of products of excesses that count as 0
 TINY = 1e-300  # in place of a loss of 0, by which a bet is divided
 
 
@@ -101,10 +103,10 @@ def marks_between(low: float, high: float, centre: float = 0.0) -> np.ndarray:
 class Quotient:
     """The quotient of the sums of two terms of units, rows or users, which are in random order.
 
-    terms : float64 (3 x cells), gain, stake and excess; stakes are 0 or more
+    terms : float64 (3 or more x cells), gain, stake and excesses; stakes are 0 or more
     stage, count : int64 (cells), in which stage they occur, and how often
     units : int64 (stages), all units of each stage, also those whose terms are 0
-    corners : float64 (3 x corners), between which the terms of a visit are; see `corners`
+    corners : float64 (3 or more x corners), between which the terms of a visit are; see `corners`
     marks : float64 (marks), see the function `marks`
     most : the most visits of a unit
     prior : a guess at the mean stake of a unit, from which the variance of gains is assumed until
@@ -142,7 +144,7 @@ class Quotient:
         it, and no upper one below.
         """
         weighted = self.terms * self.count
-        _, estimate = _regressed(weighted.sum(axis=1), weighted @ self.terms[2])
+        _, estimate = regressed(weighted.sum(axis=1), weighted @ self.terms.T)
         return float(np.clip(estimate, self.low, self.high))
 
     def lower(self, level: float) -> float:
@@ -159,10 +161,11 @@ class Quotient:
 
     @cached_property
     def _earlier(self) -> tuple[np.ndarray, np.ndarray]:
-        """Sums over the units of all earlier stages of the terms, float64 (3 x stages), and of the
-        products of two of them, float64 (3 x 3 x stages).
+        """Sums over the units of all earlier stages of the terms, float64 (terms x stages), and of
+        the products of two of them, float64 (terms x terms x stages).
         """
-        products, stages = np.empty((3, 3, len(self.units))), len(self.units)
+        terms, stages = len(self.terms), len(self.units)
+        products = np.empty((terms, terms, stages))
         sums = np.array([np.bincount(self.stage, self.count * x, stages) for x in self.terms])
         for (i, x), (j, y) in combinations_with_replacement(enumerate(self.terms), 2):
             products[i, j] = products[j, i] = np.bincount(self.stage, self.count * x * y, stages)
@@ -170,7 +173,7 @@ class Quotient:
 
     @cached_property
     def _pooled(self) -> tuple[np.ndarray, np.ndarray]:
-        """The distinct terms, float64 (3 x distinct), and how often each occurs in all stages,
+        """The distinct terms, float64 (terms x distinct), and how often each occurs in all stages,
         int64 (distinct).
         """
         order = np.lexsort(self.terms)
@@ -203,18 +206,18 @@ class Quotient:
         """
         goal, stages, (sums, products) = -np.log1p(-level), len(self.units), self._earlier
         before, cap = np.cumsum(self.units) - self.units, 1 - (1 - CAP) / np.sqrt(self.most)
-        slopes, estimates = _regressed(sums, products[:, 2])
+        slopes, estimates = regressed(sums, products)
 
         @cache
         def bets(place: int) -> np.ndarray:
-            """The bets from the mark before this place to the one at it, and the same times c,
-            float64 (2 x stages).
+            """The bets from the mark before this place to the one at it, and the same times each c,
+            float64 (terms - 1 x stages).
             """
             mark = self.marks[place if sign > 0 else place - 1]
             middle = np.clip(np.nan_to_num(estimates), *self.marks[place - 1 : place + 1])
             c = np.clip(slopes[0] - middle * slopes[1], 0.0, 1.0)
             farthest, of_z = (
-                sign * np.stack([np.ones(stages), -m, -c]) for m in (np.full(stages, mark), middle)
+                sign * np.stack([np.ones(stages), -m, *-c]) for m in (np.full(stages, mark), middle)
             )
             possible = farthest.T @ self.corners
             loss, most = np.maximum(-possible.min(axis=1), TINY), possible.max(axis=1)
@@ -225,7 +228,7 @@ class Quotient:
             bet = sign * np.minimum(
                 np.sqrt(2 * goal / (self.units.sum() * variance)), cap / (loss * self.most)
             )
-            return np.stack([bet, bet * c])
+            return np.stack([bet, *bet * c])
 
         def against(m: float) -> float:
             place = np.searchsorted(self.marks, m, "left" if sign > 0 else "right").clip(
@@ -233,9 +236,10 @@ class Quotient:
             )
             if np.isinf(m) or (sign > 0 and np.isinf(self.marks[place])):
                 return -np.inf
-            bet, of_excess = bets(int(place))[:, self.stage]
-            gain, stake, excess = self.terms
-            gains = self.count * np.log1p(bet * (gain - m * stake) - of_excess * excess)
+            bet, *of_excess = bets(int(place))[:, self.stage]
+            gain, stake, *excess = self.terms
+            less = sum(map(np.multiply, of_excess, excess))
+            gains = self.count * np.log1p(bet * (gain - m * stake) - less)
             return float(np.cumsum(np.bincount(self.stage, gains, stages)).max() - goal)
 
         return against
@@ -268,17 +272,16 @@ class Quotient:
         return float(sign * min(sign * outside, sign * self.estimate))
 
 
-def _regressed(sums: np.ndarray, of_excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The slopes of gain and stake on the excess, and gain over stake, each less what its slope
-    tells; NaN without.
+def regressed(sums: np.ndarray, products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The slopes of gain and stake on the excesses, float64 (2 x excesses x ...), and gain over
+    stake, each less what its slopes tell, (...); NaN without.
 
-    sums : float64 (3 x ...), of gain, stake and excess
-    of_excess : float64 (3 x ...), of their products with the excess
+    sums : float64 (terms x ...), of gain, stake and excesses
+    products : float64 (terms x terms x ...), of two of them
     """
-    slopes = np.divide(
-        of_excess[:2], of_excess[2], out=np.zeros_like(sums[:2]), where=of_excess[2] > 0
-    )
-    gain, stake = sums[:2] - slopes * sums[2]
+    inverse = np.linalg.pinv(products[2:, 2:].T, SINGULAR, hermitian=True)
+    slopes = np.einsum("ij...,...jk->ik...", products[:2, 2:], inverse)
+    gain, stake = sums[:2] - (slopes * sums[2:]).sum(axis=1)
     return slopes, np.divide(gain, stake, out=np.full_like(gain, np.nan), where=stake > 0)
 
 

@@ -9,10 +9,10 @@ from scant import files
 from scant.bandits.learners import Logging
 from scant.errors import SettingError, as_arguments
 from scant_ads import plotting, report, text
-from scant_ads.diagnosis import health
 from scant_ads.evaluation import guards, pairs
 from scant_ads.evaluation.lists import PLACE
 from scant_ads.policies.policy import Policy
+from scant_ads.severity import SORTED
 from scant_ads.text import HOPELESS, because
 from scant_ads.unit import CLICKS, Unit
 
@@ -172,25 +172,16 @@ class Evaluation:
 
     def table(self) -> list[tuple[str, ...]]:
         """The rows as texts, below `headings`."""
+        means, ends = SHOWN, ("declared_weight",)
         if self.premise:
-            return [
-                (
-                    row["policy"],
-                    *(self.unit.number(row[key]) for key in (*SHOWN[:3], *self._places)),
-                    f"{row['effective_clicks']:,.0f}",
-                    f"{row['effective']:,.0f}",
-                    f"{row['largest_weight']:.3g}",
-                )
-                for row in self.rows
-            ]
+            means, ends = (*SHOWN[:3], *self._places), ()
         return [
             (
                 row["policy"],
-                *(self.unit.number(row[key]) for key in SHOWN),
+                *(self.unit.number(row[key]) for key in means),
                 f"{row['effective_clicks']:,.0f}",
                 f"{row['effective']:,.0f}",
-                f"{row['largest_weight']:.3g}",
-                f"{row['declared_weight']:.3g}",
+                *(f"{row[key]:.3g}" for key in ("largest_weight", *ends)),
             )
             for row in self.rows
         ]
@@ -268,7 +259,7 @@ class Evaluation:
         """Why the choice may not be better at other times; "" without a choice, or a reason."""
         chosen = self.choice and self.choice["policy"]
         rows = [row for row in self.rows if chosen and row["policy"] in (chosen, self.baseline)]
-        if any(health.SORTED in row["warnings"].split() for row in rows):
+        if any(SORTED in row["warnings"].split() for row in rows):
             return "rows are sorted"
         if any(map(text.falls, rows)):
             return next(text.of_periods(row, self.unit) for row in rows if text.falls(row))

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from scant.ads import run
-from scant.bandits import policies
+from scant.bandits import policies, scorers
 from scant.bandits.learners import KINDS
 from scant.data import logs
+from scant.data.logs import Log
 from scant.errors import SettingError
 from scant.randomness import generator
 from scant_ads.policies.encoding import Encoder
@@ -19,6 +20,8 @@ FOREST = {"trees": 40, "tree_rows": 1 << 14, "leaf": 20}
 # of gradient descent over an ad's rows: no worse than a million steps for each ad, and quick for
 # many
 PASSES = 20
+SURE = 3  # standard errors by which a policy earns more than the refitted one
+SMALL = 1e-6  # the least probability of a click, in a log loss
 TIME_SHARE = 0.7  # the training part of a log that is split by time
 
 
@@ -60,6 +63,34 @@ class Learnt:
                 for ad in self.actions
             ]
         )
+
+
+def log_loss(model: scorers.Model, log: Log) -> float:
+    """The log loss of the clicks on the ads shown. Scores are log odds, of a ranker less its
+    threshold, of regressions the chances themselves; 0 for a learner without scores.
+    """
+    from scipy import special
+
+    if model.kind == "filter-tree":
+        return 0.0
+    scores = model.scores(log.features) - model.thresholds.get("f1", 0.0)
+    shown = scores[np.arange(len(log)), log.action].astype(float)
+    chance = np.clip(shown if model.whole else special.expit(shown), SMALL, 1 - SMALL)
+    return -float(log.reward @ np.log(chance) + (1 - log.reward) @ np.log1p(-chance))
+
+
+def kept_fit(fits: list[run.Fit], held_out: Log) -> run.Fit:
+    """The last of some fits, to all rows; or that of its lambda to a part of them, if this one
+    earns more, beyond chance, on the rows held out.
+    """
+    *grid, refitted = fits
+    validated = next(fit for fit in grid if fit.regularisation == refitted.regularisation)
+    before, after = (
+        fit.choice(held_out.features, 0, held_out.eligible).probability(held_out.action)
+        for fit in (validated, refitted)
+    )
+    lost = held_out.reward / held_out.propensity * (before - after)
+    return validated if lost.mean() > SURE * lost.std() / np.sqrt(len(lost)) else refitted
 
 
 def probability(choice: policies.Choice, action: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from scant_ads.policies import encoding, learning, saving
 from scant_ads.policies.learning import FOREST, LEARNT, PASSES
 from scant_ads.progress import silent
 from scant_ads.reading import batches, formats
-from scant_ads.reading.log import Log, visits_of
+from scant_ads.reading.log import Log, log_of, visits_of
 from scant_ads.reading.visits import Visits
 
 KINDS = {
@@ -28,7 +28,7 @@ KINDS = {
     str: "a text",
     bool: "true or false",
 }
-OPTIONS = ("steps", "pair_loss", "trees", "tree_rows", "leaf")  # of its kind of learner
+OPTIONS = ("steps", "pair_loss", "trees", "tree_rows", "leaf")  # settings that some kinds have
 
 
 @dataclass(eq=False, repr=False)
@@ -127,17 +127,22 @@ class Policy:
     def fitted(self) -> bool:
         return self.learnt is not None
 
-    def fit(self, log, y=None) -> "Policy":
+    def fit(self, log, y=None, progress=silent) -> "Policy":
         """Learn from a log, a `Log` or a data frame with the columns of one.
 
         y : ignored; rewards are a column of the log
+        progress : called with a sentence on each step that begins
 
         Raises
         ------
         SettingError, DataError : settings out of range, or a log that cannot be learnt from
         """
-        self.learnt = self._learnt(visits_of(log.learnable if isinstance(log, Log) else log))
-        self.inputs = (log.source.path,) if isinstance(log, Log) else ()
+        self.inputs = ()
+        if not isinstance(log, Visits):
+            log = log_of(log)
+            log.check_learnable(progress)
+            log, self.inputs = log.learnable.visits, (log.source.path,)
+        self.learnt = self._learnt(log, progress=progress)
         return self
 
     def fitted_to(self, train: Visits, encoded: tuple | None = None, progress=silent) -> "Policy":
@@ -161,7 +166,7 @@ class Policy:
         gains = None
         if self.select < 1:  # of rewards that are no clicks, by what tells those above the mean
             gains = information_gain(log.features, log.reward > log.reward.mean())
-        *_, fitted = run.fits(
+        fits = run.fits(
             kind,
             log,
             generator(self.seed, "advice"),
@@ -172,7 +177,12 @@ class Policy:
             select=self.select,
             progress=progress,
             gains=gains,
+            loss=learning.log_loss,
         )
+        fitted = fits[-1]
+        if len(fits) > 1:  # an equal generator parts the log in the same way
+            held_out = scorers.split(log, self.validation, generator(self.seed, "advice"))[1]
+            fitted = learning.kept_fit(fits, held_out)
         return learning.Learnt(encoder, fitted, train.lists)
 
     def _checked(self) -> tuple[str | type, scorers.Settings]:
@@ -201,15 +211,13 @@ class Policy:
         check_share(self.select)
         for value in self.lambdas:  # also where the kind has none
             scorers.Settings(regularisation=value)
-        options, kind = {}, self.kind
+        options, kind = {name: getattr(self, name) for name in OPTIONS}, self.kind
+        options = {name: value for name, value in options.items() if value is not None}
+        learners.check_options("forest", options)  # also those that other kinds have
         if isinstance(kind, str):
             check_name("kind of learner", kind, LEARNT)
-            options = {name: getattr(self, name) for name in OPTIONS}
-            options = {name: value for name, value in options.items() if value is not None}
-            for one in LEARNT:  # of other kinds, too
-                learners.check_options(one, options)
         else:
-            kind = learners.of_model(kind)
+            kind, options = learners.of_model(kind), {}
         return kind, scorers.Settings(
             standardise=self.standardise,
             undersample=self.undersample,
@@ -237,6 +245,20 @@ class Policy:
     @property
     def regularisation(self) -> float:
         return self._required().fitted.regularisation
+
+    @property
+    def remarks(self) -> list[str]:
+        """Sentences on what could not be learnt as it was meant."""
+        untrained = (
+            f"ads {', '.join(self.untrained)} had the same reward in all rows of training, such as "
+            "no click: shown only if all ads are such"
+        )
+        on_part = (
+            "refitted to all rows it earned less on those that chose lambda, beyond chance: it has "
+            "learnt from the other rows alone"
+        )
+        is_on_part = self._required().fitted.fitted_on == "part"
+        return [untrained] * bool(self.untrained) + [on_part] * is_on_part
 
     # --- files
 

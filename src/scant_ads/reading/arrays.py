@@ -143,23 +143,24 @@ def places(texts: Sequence[str], labels: Sequence[str]) -> np.ndarray:
     """The index of each text among other ones, int32 (texts); -1 if it is none of them.
 
     A number, or a truth value, that is none as it is written is the only one that has its value:
-    1067.0 is 1067 or 01067, and True is true, as where one file has numbers, and another texts.
+    1067.0 is 1067 or 01067, 1.1 is 1.10, and True is true, as where one file has numbers, and
+    another texts.
     """
     place, by_value = {label: index for index, label in enumerate(labels)}, {}
     for label in labels:
-        by_value.setdefault(_value(label), []).append(place[label])
+        by_value.setdefault(briefly(label), []).append(place[label])
     alike = (
-        by_value.get(_value(text), ()) if text not in place else (place[text],) for text in texts
+        by_value.get(briefly(text), ()) if text not in place else (place[text],) for text in texts
     )
     return np.array([few[0] if len(few) == 1 else -1 for few in alike], np.int32)
 
 
-def _value(text: str) -> str:
-    """A text of a whole number, or of a truth value, as it is written most briefly; any other text
-    as it is.
+def briefly(text: str) -> str:
+    """A text of a number, or of a truth value, as it is written most briefly; any other text as it
+    is.
     """
     number = as_number(text)
-    if number is not None and number.is_integer():
+    if number is not None and abs(number) < 2.0**53:
         return as_text(number)
     return text.lower() if text.lower() in ("true", "false") else text
 

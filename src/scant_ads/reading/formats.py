@@ -164,7 +164,7 @@ def _of_wabbit(path, kind: str, renaming: "Renaming", study: bool, whole: bool) 
     with Unpacked(path) as stream:
         content = wabbit.read(path, kind, stream, renaming.ignore)
     if stream.last != b"\n" and not whole:
-        content.problems.append(Problem("cut", *CUT, severity="error"))
+        content.problems.append(Problem("cut", *CUT))
     # then it is the id of visits, unless there is to be another or none
     if wabbit.ID not in renaming.columns.values():
         is_id = not {wabbit.ID, "id"} & {*renaming.ignore, *renaming.columns}
@@ -283,9 +283,14 @@ class Renaming:
     """
 
     def __init__(self, path, options: Options):
-        for role in options.columns:
+        for role, column in options.columns.items():
             if role not in ROLES:
                 raise unknown("role of a column", role, ROLES)
+            if column in options.ignore:
+                raise SettingError(
+                    f"{path}: column {column!r} is the {role}, and --ignore leaves it out: give "
+                    "one of the two"
+                )
         self.path, self.options = path, options
         self.columns, self.ignore = dict(options.columns), frozenset(options.ignore)
         self.header = ()
@@ -439,9 +444,9 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, named):
         line, count = min(unequal)
         reason = f"line {line} has {count} fields, the header {len(header)}"
         mend = "Quote fields that hold the delimiter, and complete or drop lines that were cut"
-        problems.append(Problem("fields", reason, mend, len(unequal), severity="error"))
+        problems.append(Problem("fields", reason, mend, len(unequal)))
     if stream.last != b"\n" and not whole:
-        problems.append(Problem("cut", *CUT, severity="error"))
+        problems.append(Problem("cut", *CUT))
     form = "CSV"
     if stream.packing:
         form += f", packed with {stream.packing}"

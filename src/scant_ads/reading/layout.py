@@ -2,6 +2,7 @@
 with its mend.
 """
 
+from dataclasses import replace
 from shlex import quote
 
 import numpy as np
@@ -11,7 +12,7 @@ from pyarrow import compute, types
 from scant import files
 from scant.data import logs
 from scant.errors import SettingError, nearest, short
-from scant_ads.reading import arrays, eligibility, hashing, lists, tables
+from scant_ads.reading import arrays, digests, eligibility, hashing, lists, tables
 from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, alike, amounts, rounding
 from scant_ads.reading.names import (
     ALIASES,
@@ -108,11 +109,10 @@ class Columns:
         mend: str = "",
         bad: np.ndarray | None = None,
         column: str = "",
-        severity: str = "error",
     ) -> None:
         """Note a problem; `bad`, bool (rows), marks the rows at fault."""
         count, row = (0, None) if bad is None else (int(np.count_nonzero(bad)), int(np.argmax(bad)))
-        self.problems.append(Problem(kind, reason, mend, count, row, column, severity=severity))
+        self.problems.append(Problem(kind, reason, mend, count, row, column))
 
     def missing_columns(self) -> None:
         stated = {"propensity"} if self.units.propensity is not None else set()
@@ -153,7 +153,7 @@ class Columns:
         features, names, categories, exact = self.features(names)
         if any(problem.severity == "error" for problem in self.problems):
             return None
-        return Visits(
+        log = Visits(
             features,
             action,
             reward,
@@ -172,6 +172,7 @@ class Columns:
             "" if eligible is None else self.listing,
             **of_lists,
         )
+        return replace(log, list=_by_content(log)) if of_lists else log
 
     # numbers
 
@@ -183,7 +184,10 @@ class Columns:
         values = arrays.numeric(column)
         if values is None:
             self.add(
-                f"{name}-type", f"column {name!r} has type {column.type}; numbers are needed", mend
+                "type",
+                f"column {name!r} has type {column.type}; numbers are needed",
+                mend,
+                column=name,
             )
             return np.full(self.rows, np.nan)
         lacking = np.isnan(values)
@@ -191,19 +195,15 @@ class Columns:
             row = int(np.argmax(lacking))
             text = column[row].as_py() if arrays.is_text(column.type) else None
             if text is None or text in arrays.MISSING:
-                self.add(
-                    f"{name}-missing",
-                    f"{name} is missing",
-                    "Fill it in, or leave the rows out",
-                    lacking,
-                )
+                mend = "Fill it in, or leave the rows out"
+                self.add("missing", f"{name} is missing", mend, lacking, name)
             else:
-                self.add(f"{name}-text", f"{name} {short(text)} is not a number", mend, lacking)
+                self.add("text", f"{name} {short(text)} is not a number", mend, lacking, name)
         return values
 
     def within(self, name: str, values, bad, reason: str, mend: str) -> None:
         if bad.any():
-            self.add(f"{name}-range", f"{name} {values[np.argmax(bad)]} {reason}", mend, bad)
+            self.add("range", f"{name} {values[np.argmax(bad)]} {reason}", mend, bad, name)
 
     def reward(self) -> np.ndarray | None:
         """The rewards as shares of the largest; see `Units.shares`."""
@@ -231,7 +231,7 @@ class Columns:
         if bad.any():
             low, high = float(np.nanmin(values)), float(np.nanmax(values))
             reason, mend = self.units.refusal(float(values[np.argmax(bad)]), low, high, currency)
-            self.add("reward-range", reason, mend, bad)
+            self.add("range", reason, mend, bad, "reward")
         return shares
 
     def propensity(self) -> np.ndarray | None:
@@ -386,15 +386,14 @@ class Columns:
         elif types.is_integer(column.type) or arrays.is_text(column.type):
             texts = column.cast(pa.string())
         else:
-            self.add(
-                f"{role}-type", f"the {role} has type {column.type}; numbers or text are needed"
-            )
+            reason = f"the {role} has type {column.type}; numbers or text are needed"
+            self.add("type", reason, column=role)
             return None
         absent = np.asarray(
             compute.is_in(texts, value_set=pa.array([None, *sorted(arrays.MISSING)], pa.string()))
         )
         if absent.any():
-            self.add(f"{role}-missing", f"{role} is missing", f"Fill it in, or {otherwise}", absent)
+            self.add("missing", f"{role} is missing", f"Fill it in, or {otherwise}", absent, role)
             return None
         return hashing.of_texts(texts.to_numpy(zero_copy_only=False))
 
@@ -419,7 +418,7 @@ class Columns:
         column = arrays.decoded(column)
         absent = np.asarray(column.is_null(nan_is_null=True))
         if absent.any():
-            self.add("list-missing", "the list is missing", "Leave the rows out", absent)
+            self.add("missing", "the list is missing", "Leave the rows out", absent, lists.LIST)
         if position is None and "position" not in self.names:
             reason = "no column says at which place of its list a row stands"
             self.add("column", reason, "--columns position=COLUMN says which", column="position")
@@ -473,12 +472,8 @@ class Columns:
         column = arrays.plain(self.table.pop("action"))
         codes, texts = arrays.distinct(column)
         if (codes < 0).any():
-            self.add(
-                "action-missing",
-                "action is missing",
-                "Fill it in, or leave the rows out",
-                codes < 0,
-            )
+            mend = "Fill it in, or leave the rows out"
+            self.add("missing", "action is missing", mend, codes < 0, "action")
         ids = arrays.as_texts(texts)
         actions = logs.ordered({*ids, *full})
         index_of = {action: index for index, action in enumerate(actions)}
@@ -519,7 +514,7 @@ class Columns:
                 mend = (
                     'Write those that could be shown, as ["a", "b"] or a|b, or leave the rows out'
                 )
-                self.add(f"eligible-{kind}", f"eligible ads {what}", mend, bad)
+                self.add(kind, f"eligible ads {what}", mend, bad, ELIGIBLE)
         return ads, has
 
     def eligible(self, listed: list[str], has: np.ndarray, action, actions) -> np.ndarray:
@@ -670,7 +665,7 @@ class Columns:
                 "Nothing can be learnt from it: only ads, and policies in columns of "
                 "probabilities, can be judged"
             )
-            self.add("no-features", "the log has no features", mend, severity="warning")
+            self.add("no-features", "the log has no features", mend)
         matrix = matrix if len(kept) == len(names) else matrix[:, : len(kept)].copy()
         return matrix, tuple(kept), categories, exact
 
@@ -683,7 +678,6 @@ class Columns:
                 "empty",
                 f"feature {name!r} has no value in any row, and is left out",
                 column=name,
-                severity="warning",
             )
             return None, None
         if arrays.is_text(column.type) or (
@@ -774,7 +768,7 @@ class Columns:
         reason = (
             f"feature {name!r} has {why}: it looks like an id, which tells nothing of new visits"
         )
-        self.add("id", reason, mend, column=name, severity="warning")
+        self.add("id", reason, mend, column=name)
 
     def times_like(self, name: str) -> None:
         word = quote(name)
@@ -785,7 +779,7 @@ class Columns:
             else f"--time {word} says that it is the time. {mend} if it is not"
         )
         reason = f"feature {name!r} looks like times since 1970, which tell little of later visits"
-        self.add("time", reason, mend, column=name, severity="warning")
+        self.add("time", reason, mend, column=name)
 
     def users_like(self, name: str, several: int, rows: int) -> None:
         """Note a feature with so many different values in some rows, most of which occur several
@@ -804,7 +798,7 @@ class Columns:
                 f"--user {word} takes visits of one together; --ignore {word} leaves it out if "
                 "it is something else"
             )
-            self.add("user", reason, mend, column=name, severity="warning")
+            self.add("user", reason, mend, column=name)
 
 
 def shown_alike(propensity: np.ndarray, ads: int) -> int:
@@ -826,6 +820,21 @@ def _meant(propensity: np.ndarray, eligible: np.ndarray) -> np.ndarray:
     values, code = np.unique(propensity, return_inverse=True)
     near = np.abs(propensity - alike) <= np.array([*map(rounding, values)])[code] + 1e-12
     return alike if near.all() else propensity
+
+
+def _by_content(log: Visits) -> np.ndarray:
+    """The list of each row, uint64 (rows), numbered by what the lists hold, first by rewards and
+    probabilities: so that nothing depends on names, or on the order of rows.
+    """
+    _, list_of = np.unique(log.list, return_inverse=True)
+    order = np.argsort(list_of)
+    starts = np.flatnonzero(np.r_[True, np.diff(list_of[order]) > 0])
+    others = () if log.probabilities is None else log.probabilities.T
+    numbers = (np.ascontiguousarray(of) for of in (log.reward, log.propensity, *others))
+    of_rows = hashing.of_columns(log.place, *(of.view(np.int64) for of in numbers))
+    everything = digests.of(replace(log, id=None, list=None))[0]
+    ranked = np.lexsort([np.add.reduceat(of[order], starts) for of in (everything, of_rows)])
+    return np.argsort(ranked)[list_of].astype(np.uint64)
 
 
 def _looks_like_an_id(values: np.ndarray) -> bool:

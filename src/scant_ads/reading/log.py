@@ -19,9 +19,10 @@ from scant_ads.progress import silent
 from scant_ads.reading import formats, layout, summing
 from scant_ads.reading.amounts import Units
 from scant_ads.reading.folder import OF_LOG, ROWS, Folder
-from scant_ads.reading.names import COSTLY, is_called_a_cost
+from scant_ads.reading.names import is_called_a_cost
 from scant_ads.reading.tally import CUTS, Summary
 from scant_ads.reading.visits import PLAIN, Batch, Options, Problem, Reading, Visits
+from scant_ads.severity import LEAK
 from scant_ads.unit import Unit
 
 # rows of a folder that are learnt from, about: as many as fit in memory, and more than steps take
@@ -218,18 +219,32 @@ class Log:
             self.source.required()
         for place, problem, count in problems:
             if problem.severity == "error":
-                raise DataError(place, f"{problem.reason} ({count:,} rows)", advice=problem.mend)
+                rows = f" ({count:,} rows)" if place else ""
+                raise DataError(place or self.name, f"{problem.reason}{rows}", advice=problem.mend)
 
-    def check(self, progress=silent) -> "Report":
-        """What the log holds, and all that is wrong with it; rows that have been evaluated are not
-        read again.
+    def summary(self, progress=silent) -> Summary:
+        """The summary of all rows, which are not read again if they have been.
 
         progress : called with a sentence on each step that begins
         """
+        return self.summarised or summing.summary(self, progress=progress)
+
+    def check(self, progress=silent) -> "Report":
+        """What the log holds, and all that is wrong with it; for `progress` see `summary`."""
         progress(f"looks through {self.name}")
-        return Report(
-            overview.facts(self, self.summarised or summing.summary(self, progress=progress))
-        )
+        return Report(overview.facts(self, self.summary(progress)))
+
+    def check_learnable(self, progress=silent) -> None:
+        """Raise a DataError for the first error that `check` finds, or for a log of lists; for
+        `progress` see `summary`.
+        """
+        self.refuse(overview.problems(self, self.summary(progress)))
+        if self.propensity_of:
+            raise DataError(
+                self.name,
+                "its rows are places of lists, and a policy that is learnt chooses one ad",
+                advice="Policies of lists are columns policy:NAME, which are evaluated",
+            )
 
     def split(
         self, share: float = learning.TIME_SHARE, by: str = "random", seed: int = 0
@@ -289,7 +304,7 @@ class Log:
     @cached_property
     def groups(self) -> Groups:
         """The groups of rows in which showings are looked at, by its first rows."""
-        leaking = {problem.column for problem in self._of_features if problem.kind == leaks.LEAK}
+        leaking = {problem.column for problem in self._of_features if problem.kind == LEAK}
         return Groups() if self._head is None else Groups.of(self._head, leaking)
 
     @property
@@ -303,7 +318,7 @@ class Log:
         reason = f"rewards are column {reward!r}, of which less may be better"
         return [
             Problem(
-                COSTLY,
+                "costs",
                 reason,
                 "Say --less if it is, and --no-less if more is better",
                 column=reward,
@@ -441,10 +456,13 @@ class Report(dict):
     __repr__ = __str__
 
 
-def visits_of(log) -> Visits:
-    """The arrays of a `Log`, or of a data frame with the columns of one."""
-    if isinstance(log, Visits):
-        return log
+def log_of(log) -> Log:
+    """A `Log`, or that of a data frame with the columns of one."""
     if isinstance(log, str | Path):
         raise SettingError(f"{str(log)!r} is the name of a file: give Log.read({str(log)!r})")
-    return (log if isinstance(log, Log) else Log.from_frame(log)).visits
+    return log if isinstance(log, Log) else Log.from_frame(log)
+
+
+def visits_of(log) -> Visits:
+    """The arrays of a `Log`, or of a data frame with the columns of one."""
+    return log if isinstance(log, Visits) else log_of(log).visits

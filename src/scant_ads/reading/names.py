@@ -29,7 +29,6 @@ COSTS = word_set(  # words for what is better if it is less
     "errors failure failures latency loss losses refund refunded refunds unsubscribe unsubscribed "
     "wait"
 )
-COSTLY = "costs"  # the kind of the problem
 AVOIDED = word_set("avoided no non not prevented saved saving savings without")
 # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
 EPOCHS = (1e9, 1e12, 1e15, 1e18)

@@ -296,13 +296,13 @@ class Keys:
                 f"{name!r} has no value in the first {layout.HEAD:,} rows; such keys are left out"
             )
             mend = "To use it, move a row with it forward"
-            problems.append(_of_rows("late", "warning", reason, mend, rows, self.column))
+            problems.append(_of_rows("late-key", reason, mend, rows, self.column))
         if odd:
             rows = np.isin(codes, [*odd])
             name = odd[int(codes[np.argmax(rows)])]
             reason = f"{name} is a list here, and none in the first rows"
             mend = f"Leave it out with --ignore {quote(name)}"
-            problems.append(_of_rows("listed", "error", reason, mend, rows, self.column))
+            problems.append(_of_rows("listed", reason, mend, rows, self.column))
         return problems
 
 
@@ -452,15 +452,13 @@ class Plan:
                 f"{quote(keys.column)}"
             )
             reason = f"{keys.column} {short(texts[first].as_py())} {faults[first]}"
-            problems.append(_of_rows("json", "error", reason, mend, wrong, keys.column))
+            problems.append(_of_rows("json", reason, mend, wrong, keys.column))
         problems += keys.problems(late, odd, codes)
         place = pa.array(codes, mask=codes < 0)
         return {self.roles.get(name, name): values.take(place) for name, values in columns.items()}
 
 
-def _of_rows(
-    kind: str, severity: str, reason: str, mend: str, rows: np.ndarray, column: str
-) -> Problem:
+def _of_rows(kind: str, reason: str, mend: str, rows: np.ndarray, column: str) -> Problem:
     return Problem(
         kind,
         reason,
@@ -468,7 +466,6 @@ def _of_rows(
         int(np.count_nonzero(rows)),
         int(np.argmax(rows)),
         column,
-        severity=severity,
     )
 
 

@@ -176,6 +176,7 @@ def summary(
     rows : of a batch
     """
     whole, read = Summary(showings=Showings(log.groups)), 0
+    whole.rewards.nothing = log.unit.nothing
     for batch in log.batches(rows):
         _add(whole, batch, policies or {}, training, log)
         read += len(batch.visits or ())
@@ -200,6 +201,7 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
     whole.by_id = log.id is not None
     whole.by_user = log.user is not None
     whole.propensity_of = log.propensity_of
+    whole.binary &= bool(np.isin(log.reward, (0, 1)).all())
     if log.timestamp is not None:
         ends = log.timestamp.min(), log.timestamp.max(), *(whole.period or ())
         whole.period = min(ends), max(ends)

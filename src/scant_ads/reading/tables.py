@@ -70,7 +70,7 @@ def _sums(name: str, count: str, of_first: float, visits: float) -> Problem:
         f"Write a row for each visit: in pandas, log.loc[log.index.repeat(log[{count!r}])], of "
         f"whose rows with one index the first {name!r} have reward 1, and the others 0"
     )
-    return Problem("sums", reason, mend, severity="error")
+    return Problem("sums", reason, mend)
 
 
 def _of_lists(table: Mapping) -> Problem | None:
@@ -91,7 +91,7 @@ def _of_lists(table: Mapping) -> Problem | None:
                 "Write a row for each list, of its first place: the ad there, its reward, and "
                 "the probability of that ad there"
             )
-            return Problem("list-cells", reason, mend, severity="error")
+            return Problem("list-cells", reason, mend)
     return None
 
 

@@ -530,6 +530,8 @@ class Summary:
     policies : the log's columns `policy:NAME`
     by_id, by_user : whether rows have ids, and whether it is known who each visit was of
     propensity_of : see `Visits`
+    binary : whether every reward is the least or the largest
+    readable : whether no row has an error
     period : the first and the last time, datetime64[us]; None without
     problems : of single cells, by kind and column, the place of the first row, the problem, and how
         many rows there are
@@ -545,6 +547,8 @@ class Summary:
     by_id: bool = False
     by_user: bool = False
     propensity_of: str = ""
+    binary: bool = True
+    readable: bool = True
     period: tuple[np.datetime64, np.datetime64] | None = None
     problems: dict[tuple[str, str], tuple[str, Problem, int]] = field(default_factory=dict)
 
@@ -559,6 +563,7 @@ class Summary:
 
     def note(self, place: str, problem: Problem, count: int) -> None:
         """Note a problem of some rows."""
+        self.readable &= problem.severity != "error"
         first = self.problems.get((problem.kind, problem.column), (place, problem, 0))
         self.problems[problem.kind, problem.column] = (*first[:2], first[2] + count)
 

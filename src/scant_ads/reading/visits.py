@@ -11,6 +11,7 @@ from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError
 from scant_ads.reading.amounts import NO_UNITS, Units
+from scant_ads.severity import SEVERITY
 
 ELIGIBLE = "eligible"  # the role of a column of lists, the ads that could be shown at each visit
 # roles that a column has only where it is said, whatever it is called
@@ -43,13 +44,12 @@ PLAIN = Options()
 class Problem:
     """Something wrong with a log.
 
-    kind : a short name
+    kind : a short name, one of `severity`
     reason : what is wrong; for rows, with the first value at fault
     mend : what to do about it
     count : the rows at fault; 0 if the problem is not one of rows
     row : the index of the first row at fault
     column : whose it is, where the kind does not tell
-    severity : "error" if the log cannot be evaluated, else "warning"
     """
 
     kind: str
@@ -58,7 +58,11 @@ class Problem:
     count: int = 0
     row: int | None = None
     column: str = ""
-    severity: str = "warning"
+
+    @property
+    def severity(self) -> str:
+        """ "error" if the log cannot be evaluated, else "warning"."""
+        return SEVERITY[self.kind]
 
 
 @dataclass(frozen=True)

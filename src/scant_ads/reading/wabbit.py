@@ -506,9 +506,7 @@ class _Rows:
         if self.bad:
             line, reason = self.bad[0]
             mend = "Mend such lines, or leave them out"
-            problems.append(
-                Problem("lines", f"line {line} {reason}", mend, len(self.bad), severity="error")
-            )
+            problems.append(Problem("lines", f"line {line} {reason}", mend, len(self.bad)))
         for reason, count in self.passed.items():
             left_out = f"{count:,} lines are left out: {reason}"
             problems.append(Problem("passed", left_out, count=count, column=reason))
@@ -522,7 +520,6 @@ class _Rows:
                     "pdrop",
                     reason,
                     "Evaluate those of one pdrop; the others' share is too small",
-                    severity="error",
                 )
             )
         if other:
