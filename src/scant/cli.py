@@ -307,7 +307,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (ScantError, OSError, MemoryError) as error:
         if parsed.traceback:
             raise
-        print(f"scant: {_message(error)}", file=sys.stderr)
+        print(f"scant: {_message(error, parsed)}", file=sys.stderr)
         return getattr(parsed, "bad_input", 1)
 
 
@@ -318,10 +318,15 @@ def _end(number: int, frame) -> None:
     raise SystemExit(128 + number)
 
 
-def _message(error: Exception) -> str:
-    """The text of an expected error, with advice."""
+def _message(error: Exception, parsed: argparse.Namespace) -> str:
+    """The text of an expected error of a command, with advice."""
     if isinstance(error, MemoryError):
-        return f"not enough memory ({str(error) or 'no more is known'}). Run it where there is more"
+        # but for the settled study of a job, which is small
+        given = (value for name, value in vars(parsed).items() if name != "study")
+        read = [str(one) for one in given if isinstance(one, str | Path) and Path(one).is_file()]
+        of = printable(f" for {' and '.join(read)}") if read else ""
+        why = str(error) or "no more is known"
+        return f"not enough memory{of} ({why}). Run it where there is more"
     if isinstance(error, OSError):
         advice = "Put that right and run the same command again: nothing half-written is left"
         return f"{printable(error)}. {advice}"

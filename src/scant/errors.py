@@ -7,6 +7,11 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from numbers import Integral, Real
 
+# Control characters, halves of characters, and two that are none: XML cannot hold them, so figures
+# cannot. And marks that turn round what follows them.
+UNSHOWN = re.compile(
+    "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]"
+)
 QUOTE = "'\"'\"'"  # a quotation mark in a quoted word, as `shlex.quote` writes it
 WORD = rf"'(?:[^']|{QUOTE})*'|\S*[^\s,;:.)?]"  # as a shell takes it, before punctuation
 # By option of `scant ads`, what messages give with it, and how it is written in Python without
@@ -127,6 +132,11 @@ def printable(text) -> str:
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in str(text)
     )
+
+
+def without_controls(text: str) -> str:
+    """Text for files that people open, in which what `UNSHOWN` finds is escaped."""
+    return UNSHOWN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def printable_lines(text: str) -> str:

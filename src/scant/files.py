@@ -17,7 +17,7 @@ from glob import escape
 from itertools import combinations
 from pathlib import Path
 
-from scant.errors import DataError, SettingError
+from scant.errors import DataError, SettingError, without_controls
 
 METADATA_KEY = b"scant"
 # what Snakemake puts into a folder that is the output of a job
@@ -371,9 +371,11 @@ RUNS = ("=", "+", "-", "@", "\t", "\r")
 
 def harmless_text(text):
     """A cell, with an apostrophe before it if it is a text, no number, that a spreadsheet would run
-    as a formula.
+    as a formula. Control characters are escaped.
     """
-    runs = isinstance(text, str) and text.startswith(RUNS) and number(text) is None
+    if not isinstance(text, str):
+        return text
+    text, runs = without_controls(text), text.startswith(RUNS) and number(text) is None
     return f"'{text}" if runs else text
 
 
@@ -397,7 +399,7 @@ def harmless(frame):
             if any(text is not other for text, other in zip(kept, texts, strict=True)):
                 changed[name] = kept
     frame = frame.assign(**changed) if changed else frame
-    return frame.rename(columns=lambda name: f"'{name}" if str(name).startswith(RUNS) else name)
+    return frame.rename(columns=harmless_text)
 
 
 def number(text: str | None) -> float | None:
@@ -457,6 +459,8 @@ def foreign(
 
     try:
         yield
+    except MemoryError:  # Arrow's, too
+        raise
     except (
         pa.ArrowException,
         OSError,

@@ -12,7 +12,7 @@ from itertools import chain
 from operator import getitem
 from pathlib import Path
 
-from scant.errors import SettingError, short, unknown
+from scant.errors import UNSHOWN, SettingError, short, unknown
 
 LEVELS = (
     100  # of a settings file; the largest of the project has 12, Python's recursion ends at 1,000
@@ -27,11 +27,6 @@ NUMBERS = {  # to YAML 1.2, by their form
     r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?": float,
 }
 QUOTED = 200  # characters of a message that are shown
-# Control characters, halves of characters, and two that are none: XML cannot hold them, so figures
-# cannot. And marks that turn round what follows them.
-UNSHOWN = re.compile(
-    "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]"
-)
 
 # The workflow's own files (Snakefile, rules, registry, claims, schemas): in a clone its root; else
 # beside the modules.

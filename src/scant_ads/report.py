@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from scant import __version__, files
+from scant.errors import without_controls
 from scant_ads import text
 from scant_ads.diagnosis import overview
 from scant_ads.evaluation import guards, mixes
@@ -63,7 +64,7 @@ def write(
         inputs=[(str(path), files.sha256(path)) for path in inputs if Path(path).is_file()],
         version=__version__,
     )
-    files.write_text(path, page)
+    files.write_text(path, without_controls(page))
 
 
 def _answer(evaluation) -> dict:

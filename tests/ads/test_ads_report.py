@@ -51,6 +51,22 @@ def test_texts_of_a_log_are_no_markup(tmp_path):
     assert not re.search("<script|<b>|<i>|<u>", page) and "&lt;script&gt;" in page
 
 
+STEERS = "[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+
+
+def test_no_text_of_a_log_steers_who_opens_the_report_or_the_table(tmp_path):
+    names = {"a": "\x1b[31mred", "b": "bell\x07", "c": "\u202edlog"}
+    log = sa.Log.from_frame(frame(600).replace({"action": names}))
+    found = sa.evaluate(["each-ad"], log)
+    found.report(tmp_path / "out.html", log, settings={"\x9b": "\u2066"})
+    found.write(tmp_path / "out.csv")
+    for name in ("out.html", "out.csv"):
+        text = (tmp_path / name).read_text()
+        assert not re.search(STEERS, text)
+        for escaped in (r"ad:\x1b[31mred", r"ad:bell\x07", r"ad:\u202edlog"):
+            assert escaped in text
+
+
 NAMES = ("$$", "$x^{2}$", "\\frac{1}$", "a$b$", "<b>", "漢字", "two\nlines", "\x1b[0m", "x" * 500)
 
 

@@ -271,6 +271,18 @@ def test_an_error_says_what_is_wrong_and_leaves_nothing(drawn, capsys, done, wor
     refused(words, message, capsys)
 
 
+def test_memory_that_ends_is_of_the_file_that_was_read(tmp_path, monkeypatch, capsys):
+    (path := tmp_path / "log.csv.gz").touch()
+
+    def run_out(*arguments, **settings):
+        raise MemoryError
+
+    monkeypatch.setattr("scant_ads.reading.formats.first_bytes", run_out)
+    assert main(["ads", "check", str(path)]) == 1
+    message = f"not enough memory for {path} (no more is known). Run it where there is more"
+    assert capsys.readouterr().err == f"scant: {message}\n"
+
+
 # ids that the study has not, by job, and the nearest that it has; "" if it has none of that sort
 UNKNOWN = {"fetch": (("mine@t", "all"), "mine@s"), "convert": (("mine@s", "al"), "all")}
 UNKNOWN |= {"make_stream": (("mina",), "mine"), "simulate": (("sim", "0-2"), "0-1")}

@@ -246,6 +246,10 @@ def test_cells_that_a_spreadsheet_would_run_are_text(tmp_path):
     assert head == ["ad", "'=head", "number"]
     assert [row[0] for row in rows] == [*(f"'{text}" for text in texts[:5]), *texts[5:9], ""]
     assert {row[2] for row in rows} == {"-1.5"}
+    steering = pd.DataFrame({"a\x1b": ["=\x07", "\u202e", "two\nlines", "-\x9b"]})
+    write_csv(steering, tmp_path / "c.csv")
+    escaped = ["'=\\x07", "\\u202e", "two\nlines", "'-\\x9b"]
+    assert pd.read_csv(tmp_path / "c.csv")["a\\x1b"].tolist() == escaped
     plain = pd.DataFrame({"a": ["x", "-1"], "b": [-1, 2]})
     write_csv(plain, tmp_path / "b.csv")
     assert (tmp_path / "b.csv").read_text() == plain.to_csv(index=False)

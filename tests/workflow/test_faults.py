@@ -106,6 +106,19 @@ def fill(path, left):
         file.truncate(file.tell() - 1024 * left)
 
 
+def test_a_clock_that_is_set_back_a_day(fresh):
+    """What was made before is of tomorrow. Once its times are of today, nothing is lost."""
+    fresh.snakemake(RUNS[0], "--cores", 1)
+    made = [*(fresh.folder / "results").rglob("*")]
+    for path in made:
+        os.utime(path, times=(path.stat().st_mtime + 86400,) * 2)
+    printed = fresh.snakemake(*RUNS, "--cores", 1, ok=False)
+    assert "older modification time" in printed and "clock skew" in printed
+    for path in made:
+        path.touch()
+    ends_right(fresh)
+
+
 def test_results_that_cannot_be_written(fresh, disk):
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
     printed = fresh.snakemake(*RUNS, "--cores", 2, ok=False)

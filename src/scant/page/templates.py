@@ -2,6 +2,8 @@
 
 from importlib import resources
 
+from scant.errors import without_controls
+
 
 def asset(name: str) -> str:
     """The text of a file in assets."""
@@ -9,7 +11,9 @@ def asset(name: str) -> str:
 
 
 def render(name: str, **parts) -> str:
-    """The text of a template with these variables. In HTML, texts are escaped."""
+    """The text of a template with these variables. In HTML, texts are escaped; control characters
+    are everywhere.
+    """
     import jinja2
 
     environment = jinja2.Environment(
@@ -19,4 +23,4 @@ def render(name: str, **parts) -> str:
         lstrip_blocks=True,
         loader=jinja2.FunctionLoader(asset),
     )
-    return environment.get_template(name).render(parts)
+    return without_controls(environment.get_template(name).render(parts))
