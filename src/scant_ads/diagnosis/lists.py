@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scant_ads.reading import hashing
+from scant_ads.reading import hashing, totals
 from scant_ads.reading.names import is_called_a_place, is_called_a_visit, words_of
 from scant_ads.reading.visits import Problem, Visits
 
@@ -28,6 +28,10 @@ MEND = (
     "policies have no numbers, and there is no yes or no. Name the column that tells lists apart "
     "by --list, and say by --propensity-of what propensities are of. If each row is a visit of "
     "its own, {}"
+)
+OF_ONE_ARM = (
+    "All rows of a list have the same action, as in an A/B test of two rankers: name the column "
+    "that tells lists apart by --list, and each is judged as one visit"
 )
 CHANCE = 1e-6  # of as few visits with something twice, at most, for all keys together
 SELDOM = 0.1  # visits with something twice, as a share of what chance makes, at most
@@ -77,7 +81,8 @@ def problems(head: Visits) -> Iterator[Problem]:
             f"up to {size.max():,} rows each{why}"
         )
         if key.words != "--id":  # of which `health.equal_rows` tells
-            yield Problem(LISTS, reason, MEND.format(key.mend))
+            of_one_arm = totals.are_of_one_arm(key.visit, head.action)
+            yield Problem(LISTS, reason, OF_ONE_ARM if of_one_arm else MEND.format(key.mend))
         mend = "Name the lists by --list COLUMN, and say --propensity-of above"
         yield from _given_above(head, place, key.visit, mend)
         return

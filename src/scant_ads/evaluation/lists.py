@@ -22,6 +22,7 @@ import numpy as np
 from scant.bandits import evaluation, intervals
 from scant.data import logs
 from scant.errors import SettingError
+from scant_ads.diagnosis import premise
 from scant_ads.evaluation import clusters, lifts, quotients
 from scant_ads.evaluation.quotients import Quotient
 from scant_ads.reading.lists import Order
@@ -35,6 +36,9 @@ PREMISES = {  # of users, under which weights are right, by what propensities ar
 }
 PLACE = "place_"  # prefix of the columns of rows with what each place earns
 CUT, MOST = (0.02, 0.1), 1 / 8  # of the limit of a list's weight
+# weights by which the largest unseen is judged, and the mean logarithm of their excess over the
+# least of them from which on it is likely to be larger
+HEAVIEST, GROWTH = 10, 0.1
 GROUPS = 4  # of places with a coefficient each: the first ones, and all others together
 
 
@@ -75,9 +79,16 @@ class Places:
         earned = (mean * unit.width + unit.least) * self.rows / self.rows[0]
         sums, squares = (np.bincount(place, weight**power) for power in (1, 2))
         earned[(sums**2 < evaluation.LEAST_ESS * squares) | (sums == 0)] = np.nan
-        return {"premise": self.premise} | {
+        return {"premise": self.premise, "power": self.power} | {
             f"{PLACE}{number}": value for number, value in enumerate(earned.tolist(), 1)
         }
+
+    @cached_property
+    def power(self) -> float:
+        """The power of the test of weights of places, see `premise.Test`; NaN for others."""
+        if self.log.propensity_of != "place":
+            return np.nan
+        return premise.depends_on_above(self.log).power
 
     def depth(self, weight: np.ndarray) -> int:
         """To which place the log carries a policy: weights further down are 0."""
@@ -119,9 +130,10 @@ class Places:
         )
 
     @cache  # noqa: B019
-    def mean_weight(self, key: str) -> tuple[int, float, float]:
+    def mean_weight(self, key: str) -> tuple[int, float, float, bool]:
         """The place whose mean weight is farthest from 1, measured by its error, of those that the
-        log carries, from 0; that mean, and its error.
+        log carries, from 0; that mean, and its error; and whether its largest weights are so far
+        apart that larger ones are likely, which the log lacks by chance.
         """
         weight, place = self.weight(key), self.log.place
         depth = self.depth(weight)
@@ -139,15 +151,19 @@ class Places:
         # a mean below 1 lacks large weights, and so does its error: 1 / mean times as large at 1
         error = np.maximum((mean - low) / np.minimum(mean, 1.0), logs.SLACK)
         worst = int(np.argmax(np.abs(mean - 1) / error))
-        return worst, float(mean[worst]), float(error[worst])
+        heaviest = np.sort(step[possible & (place == worst)])[-HEAVIEST:]
+        grow = (
+            np.log(np.maximum(heaviest, logs.SLACK) / max(heaviest[0], logs.SLACK)).mean() > GROWTH
+        )
+        return worst, float(mean[worst]), float(error[worst]), bool(grow)
 
     def diagnosed(self, key: str, estimate: evaluation.Evaluation) -> evaluation.Evaluation:
         """An evaluation with `mean_weight`, and a warning if that is too far from 1."""
         if not (key and self.depth(self.weight(key))):
             return estimate
-        worst, mean, error = self.mean_weight(key)
+        worst, mean, error, grow = self.mean_weight(key)
         warnings = [notice for notice in estimate.warnings if notice.kind != "mean-weight"]
-        if abs(mean - 1) > error:
+        if mean - 1 > error or (1 - mean > error and not grow):
             reason = f"the mean weight at place {worst + 1} is {mean:.4f}, not 1"
             reason += (
                 ": probabilities are of another kind, or wrong, or some items cannot be logged"
@@ -221,7 +237,7 @@ class ByList(clusters.ByUser):
         kept = weight * np.minimum(1.0, limit / np.maximum(of_list, limit))[self.number]
         is_known = weight.sum() ** 2 >= evaluation.LEAST_ESS * squares > 0
         if is_known:
-            _, mean, error = self.places.mean_weight(key)
+            _, mean, error, _ = self.places.mean_weight(key)
             is_known = abs(mean - 1) <= error
         depth *= is_known
         here = log.place < depth
@@ -240,7 +256,13 @@ class ByList(clusters.ByUser):
 
     def notes(self, name: str, key: str) -> Iterator[str]:
         """A sentence on a policy of whose weight much is taken away."""
-        if round(cut := self.carried(key).cut, 3) > CUT[0]:
+        carried = self.carried(key)
+        if key and not carried.depth:
+            yield (
+                f"{name}: the log lacks much of what it shows: there estimates and lower ends "
+                "count nothing, and upper ends all that is possible"
+            )
+        if round(cut := carried.cut, 3) > CUT[0]:
             yield (
                 f"{name}: the log hardly ever shows what it shows in {100 * cut:.0f} % of its "
                 "places: what these earn is taken to be as much as in others"

@@ -12,7 +12,7 @@ from pyarrow import compute, types
 from scant import files
 from scant.data import logs
 from scant.errors import SettingError, nearest, short
-from scant_ads.reading import arrays, digests, eligibility, hashing, lists, tables
+from scant_ads.reading import arrays, digests, eligibility, hashing, lists, tables, totals
 from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, alike, amounts, rounding
 from scant_ads.reading.names import (
     ALIASES,
@@ -173,7 +173,7 @@ class Columns:
             "" if eligible is None else self.listing,
             **of_lists,
         )
-        return replace(log, list=_by_content(log)) if of_lists else log
+        return replace(log, list=_by_content(log)) if log.propensity_of else log
 
     # numbers
 
@@ -422,12 +422,15 @@ class Columns:
         absent = np.asarray(column.is_null(nan_is_null=True))
         if absent.any():
             self.add("list-missing", "the list is missing", "Leave the rows out", absent)
-        if position is None and "position" not in self.names:
-            reason = "no column says at which place of its list a row stands"
-            self.add("column", reason, "--columns position=COLUMN says which", column="position")
         if any(problem.severity == "error" for problem in self.problems):
             return {}
         code = column.dictionary_encode().indices.to_numpy().astype(np.int64)
+        if totals.are_of_one_arm(code, action, propensity, *probabilities):
+            return {"list": code.astype(np.uint64)}
+        if position is None:
+            reason = "no column says at which place of its list a row stands"
+            self.add("column", reason, "--columns position=COLUMN says which", column="position")
+            return {}
         place = position.astype(np.int64) - int(position.min() != 0)  # from 0, or from 1
         order = lists.Order.of(code, place)
         if faults := list(lists.faults(place, action, order, actions)):
