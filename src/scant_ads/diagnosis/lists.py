@@ -245,11 +245,18 @@ def _given_above(
 
 
 def _of_place(head: Visits, visit: np.ndarray) -> Iterator[Problem]:
-    """The error that propensities are those of an ad at its place, of lists whose places have the
-    same ads.
+    """The error that propensities are those of an ad at its place, or places are counted from
+    below, of lists whose places have the same ads.
     """
     rows, mean, fall, error = _whole_lists(head, head.place, visit)
     same = {*head.action[rows[:, 0]]} == {*head.action[rows[:, -1]]}
+    rises = (np.abs(fall + np.arange(len(fall))) <= CLOSE + error).all()
+    if same and rises and fall[-1] + error[-1] < -CLOSE:
+        reason = (
+            "places are counted from below: the mean of 1 / propensity rises by about one from "
+            f"place to place ({_first(mean)})"
+        )
+        yield Problem(PLACE, reason, "Count them from the top, from 1", severity="error")
     is_flat = (np.abs(fall) <= CLOSE + error).all()
     if same and is_flat and fall[-1] + error[-1] < len(fall) - 1 - CLOSE:
         reason = (
