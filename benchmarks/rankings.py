@@ -104,7 +104,7 @@ def main() -> None:
         values = []
         for number in range(args.logs):
             log = drawn(user, TEST_VISITS, generator(args.seed, "above", user, number))
-            values.append(premise.depends_on_above(read(log, "place", "place").visits))
+            values.append(premise.depends_on_above(read(log, "place", "place").visits).p)
         print(f"{user:13} {np.mean(np.array(values) < LEVEL):.3f}", flush=True)
 
 

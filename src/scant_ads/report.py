@@ -72,16 +72,16 @@ def _answer(evaluation) -> dict:
     choice = evaluation.choice
     if choice is None:
         return {"title": "These logs give no verdict", "tone": "no"}
+    reservation, tone = "", ""
     if choice["worse"]:
-        worse = f"Keep {evaluation.against}: {choice['policy']} is worse{evaluation.premise}"
-        return {"title": worse, "tone": ""}
-    if not choice["better"]:
-        against = evaluation.against.removesuffix(" policy")
-        unknown = f"No policy is known to be better than {against}{evaluation.premise}"
-        return {"title": unknown, "tone": ""}
-    better = f"{choice['policy']} is better than {evaluation.against}{evaluation.premise}"
-    reservation, tone = _reservation(evaluation, choice["policy"])
-    return {"title": f"{better}: {_lift(choice, evaluation.unit)}{reservation}", "tone": tone}
+        title = f"Keep {evaluation.against}: {choice['policy']} is worse"
+    elif not choice["better"]:
+        title = f"No policy is known to be better than {evaluation.against.removesuffix(' policy')}"
+    else:
+        title = f"{choice['policy']} is better than {evaluation.against}: "
+        title += _lift(choice, evaluation.unit)
+        reservation, tone = _reservation(evaluation, choice["policy"])
+    return {"title": evaluation.under_premise(title) + reservation, "tone": tone}
 
 
 def _lift(choice: Mapping, unit) -> str:

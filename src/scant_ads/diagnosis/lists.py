@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scant_ads.reading import hashing
+from scant_ads.reading import hashing, totals
 from scant_ads.reading.names import is_called_a_place, is_called_a_visit, words_of
 from scant_ads.reading.visits import Problem, Visits
 from scant_ads.severity import ABOVE, LISTS, PLACE
@@ -29,6 +29,10 @@ MEND = (
     "by --list, and say by --propensity-of what propensities are of"
 )
 OWN = ". If each row is a visit of its own, {}"
+OF_ONE_ARM = (
+    "All rows of a list have the same action, as in an A/B test of two rankers: name the column "
+    "that tells lists apart by --list, and each is judged as one visit"
+)
 CHANCE = 1e-6  # of as few visits with something twice, at most, for all keys together
 SELDOM = 0.1  # visits with something twice, as a share of what chance makes, at most
 SHARED = 0.01  # of rows that come after the first of their visit, at least: fewer change little
@@ -78,7 +82,9 @@ def problems(head: Visits) -> Iterator[Problem]:
         )
         if key.words != "--id":  # of which `health.equal_rows` tells
             seen = key.is_named and why  # to leave the column out would only hide it
-            yield Problem(LISTS, reason, MEND + OWN.format(key.mend) * (not seen))
+            mend = MEND + OWN.format(key.mend) * (not seen)
+            of_one_arm = totals.are_of_one_arm(key.visit, head.action)
+            yield Problem(LISTS, reason, OF_ONE_ARM if of_one_arm else mend)
         mend = "Name the lists by --list COLUMN, and say --propensity-of above"
         yield from _given_above(head, place, key.visit, mend)
         return
@@ -241,11 +247,18 @@ def _given_above(
 
 
 def _of_place(head: Visits, visit: np.ndarray) -> Iterator[Problem]:
-    """The error that propensities are those of an ad at its place, of lists whose places have the
-    same ads.
+    """The error that propensities are those of an ad at its place, or places are counted from
+    below, of lists whose places have the same ads.
     """
     rows, mean, fall, error = _whole_lists(head, head.place, visit)
     same = {*head.action[rows[:, 0]]} == {*head.action[rows[:, -1]]}
+    rises = (np.abs(fall + np.arange(len(fall))) <= CLOSE + error).all()
+    if same and rises and fall[-1] + error[-1] < -CLOSE:
+        reason = (
+            "places are counted from below: the mean of 1 / propensity rises by about one from "
+            f"place to place ({_first(mean)})"
+        )
+        yield Problem(PLACE, reason, "Count them from the top, from 1")
     is_flat = (np.abs(fall) <= CLOSE + error).all()
     if same and is_flat and fall[-1] + error[-1] < len(fall) - 1 - CLOSE:
         reason = (

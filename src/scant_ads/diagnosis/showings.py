@@ -64,7 +64,10 @@ TEXTS = 3
 UNLIKELY = 10
 # of the mean of e-values, by kind
 WEIGHTS = {"all": 0.4, "time": 0.2, "feature": 0.15, "text": 0.05, "next": 0.2}
-KEPT = " Where users keep the ad that they got first, say who they are by --user COLUMN."
+KEPT = (
+    " Where users keep the ad that they got first, say who they are by --user COLUMN; where rows "
+    "are of one visit, name it by --list COLUMN."
+)
 
 
 @dataclass(frozen=True)

@@ -99,8 +99,10 @@ def evaluate(
         lift_fall : the p-value of the test that the lift does not fall
         verdict : "yes", "no", "cannot tell", "none" if the log tells nothing usable; empty for
             today's policy and the baseline
-        premise, place_1, place_2, ... : of lists, under which premise numbers are right, and what
-            each place earns a list; NaN beyond the last place that the log carries
+        premise, power, place_1, place_2, ... : of lists, under which premise numbers are right;
+            with which probability the log would show users who leave after a click, where these
+            make weights of places wrong (else NaN); and what each place earns a list, NaN beyond
+            the last place that the log carries
         needed_test, needed_train, needed_users : how many rows of each log, and users of the test,
             would make the verdict clear if the estimates stayed the same; NaN if it is clear, or if
             that need not grow

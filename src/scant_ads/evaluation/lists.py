@@ -5,8 +5,8 @@ coefficient of a place the clicks there are w (r - c) + c. Such a bet loses the 
 the largest weight, and no largest weight is known. So the weights of a list whose sum is above a
 limit are scaled down to it, whether or not it has clicks. What is taken away counts as c: bounds
 are of a policy that has c clicks, on average, where the log hardly ever shows what it shows. The
-limit takes away `CUT` of all weight; and no list may have more than `MOST` of the root of the sum
-of squares.
+limit is `MOST` of the root of the sum of squares, as long as that takes away a share of all weight
+within `CUT`.
 
 Where the mean weight of a place is not 1, c is 0: then a lower bound stays right, and an upper one
 counts all that is possible, as it does below the last place that the log carries.
@@ -22,6 +22,7 @@ import numpy as np
 from scant.bandits import evaluation, intervals
 from scant.data import logs
 from scant.errors import SettingError
+from scant_ads.diagnosis import premise
 from scant_ads.evaluation import clusters, lifts, quotients
 from scant_ads.evaluation.quotients import Quotient
 from scant_ads.reading.lists import Order
@@ -34,7 +35,10 @@ PREMISES = {  # of users, under which weights are right, by what propensities ar
     "list": "whatever users do",
 }
 PLACE = "place_"  # prefix of the columns of rows with what each place earns
-CUT, MOST = (0.02, 0.1), 1 / 8  # of the limit of a list's weight
+CUT, MOST = (0.02, 0.15), 1 / 8  # of the limit of a list's weight
+# weights by which the largest unseen is judged, and the mean logarithm of their excess over the
+# least of them from which on it is likely to be larger
+HEAVIEST, GROWTH = 10, 0.1
 GROUPS = 4  # of places with a coefficient each: the first ones, and all others together
 
 
@@ -48,6 +52,7 @@ class Places:
         self.log, self.premise = log, PREMISES[log.propensity_of]
         self.rows = np.bincount(log.place)
         self.length = len(log) / int(self.rows[0])  # of a list, on average
+        self.mean_weight = cache(self._mean_weight)
 
     @cached_property
     def order(self) -> Order:
@@ -75,9 +80,16 @@ class Places:
         earned = (mean * unit.width + unit.least) * self.rows / self.rows[0]
         sums, squares = (np.bincount(place, weight**power) for power in (1, 2))
         earned[(sums**2 < evaluation.LEAST_ESS * squares) | (sums == 0)] = np.nan
-        return {"premise": self.premise} | {
+        return {"premise": self.premise, "power": self.power} | {
             f"{PLACE}{number}": value for number, value in enumerate(earned.tolist(), 1)
         }
+
+    @cached_property
+    def power(self) -> float:
+        """The power of the test of weights of places, see `premise.Test`; NaN for others."""
+        if self.log.propensity_of != "place":
+            return np.nan
+        return premise.depends_on_above(self.log).power
 
     def depth(self, weight: np.ndarray) -> int:
         """To which place the log carries a policy: weights further down are 0."""
@@ -118,10 +130,10 @@ class Places:
             "stands above does not matter"
         )
 
-    @cache  # noqa: B019
-    def mean_weight(self, key: str) -> tuple[int, float, float]:
+    def _mean_weight(self, key: str) -> tuple[int, float, float, bool]:
         """The place whose mean weight is farthest from 1, measured by its error, of those that the
-        log carries, from 0; that mean, and its error.
+        log carries, from 0; that mean, and its error; and whether its largest weights are so far
+        apart that larger ones are likely, which the log lacks by chance.
         """
         weight, place = self.weight(key), self.log.place
         depth = self.depth(weight)
@@ -139,20 +151,27 @@ class Places:
         # a mean below 1 lacks large weights, and so does its error: 1 / mean times as large at 1
         error = np.maximum((mean - low) / np.minimum(mean, 1.0), logs.SLACK)
         worst = int(np.argmax(np.abs(mean - 1) / error))
-        return worst, float(mean[worst]), float(error[worst])
+        heaviest = np.sort(step[possible & (place == worst)])[-HEAVIEST:] + logs.SLACK
+        grow = bool(np.log(heaviest / heaviest[0]).mean() > GROWTH)
+        return worst, float(mean[worst]), float(error[worst]), grow
 
     def diagnosed(self, key: str, estimate: evaluation.Evaluation) -> evaluation.Evaluation:
         """An evaluation with `mean_weight`, and a warning if that is too far from 1."""
         if not (key and self.depth(self.weight(key))):
             return estimate
-        worst, mean, error = self.mean_weight(key)
+        worst, mean, error, grow = self.mean_weight(key)
         warnings = [notice for notice in estimate.warnings if notice.kind != "mean-weight"]
         if abs(mean - 1) > error:
-            reason = f"the mean weight at place {worst + 1} is {mean:.4f}, not 1"
-            reason += (
-                ": probabilities are of another kind, or wrong, or some items cannot be logged"
+            by_chance = grow and mean < 1
+            why = (
+                "its largest weights are rare, and the log lacks some: there estimates and lower "
+                "ends count nothing, and upper ends all that is possible"
+                if by_chance
+                else "probabilities are of another kind, or wrong, or some items cannot be logged"
             )
-            warnings.append(evaluation.Notice("mean-weight", reason))
+            reason = f"the mean weight at place {worst + 1} is {mean:.4f}, not 1: {why}"
+            kind = "large-weights" if by_chance else "mean-weight"
+            warnings.append(evaluation.Notice(kind, reason))
         diagnostics = replace(
             estimate.diagnostics,
             mean_weight=mean,
@@ -200,9 +219,9 @@ class ByList(clusters.ByUser):
         self.lengths = np.bincount(self.number)
         starts = log.place == 0
         self.most = float(np.bincount(self.unit[starts]).max())  # lists of a user
+        self.carried = cache(self._carried)
 
-    @cache  # noqa: B019
-    def carried(self, key: str) -> Carried:
+    def _carried(self, key: str) -> Carried:
         """What a policy earns, by its name in the tally."""
         log, units = self.places.log, len(self)
         if key in ("", clusters.Logging.kind):
@@ -221,7 +240,7 @@ class ByList(clusters.ByUser):
         kept = weight * np.minimum(1.0, limit / np.maximum(of_list, limit))[self.number]
         is_known = weight.sum() ** 2 >= evaluation.LEAST_ESS * squares > 0
         if is_known:
-            _, mean, error = self.places.mean_weight(key)
+            _, mean, error, _ = self.places.mean_weight(key)
             is_known = abs(mean - 1) <= error
         depth *= is_known
         here = log.place < depth

@@ -218,7 +218,7 @@ class Evaluation:
         choice = self.choice
         if choice is None:
             return ""
-        share, lift, premise = text.percent(self.level), choice["lift"], self.premise
+        share, lift = text.percent(self.level), choice["lift"]
         best, mean, much = choice["policy"], self.unit.mean, text.much(lift, self.unit)
         between = (
             f"{share} interval: "
@@ -230,10 +230,10 @@ class Evaluation:
                 f"{'Even it' if choice['worse'] else 'It'}"
             )
         if choice["worse"]:
-            answer = f"{best} is worse than {self.against}{premise}: its {mean} is {much} lower"
+            answer = f"{best} is worse than {self.against}: its {mean} is {much} lower"
             answer += f" ({between})"
         elif choice["better"]:
-            answer = f"{best} is better than {self.against}{premise}: its {mean} is {much} higher"
+            answer = f"{best} is better than {self.against}: its {mean} is {much} higher"
             answer += f" ({between})"
         elif lift != lift:
             answer = (
@@ -242,7 +242,7 @@ class Evaluation:
             )
         else:
             about = f"its {mean} is {much} {'higher' if lift >= 0 else 'lower'} ({between})"
-            answer = f"{best} is not known to be better than {self.against}{premise}: by estimate "
+            answer = f"{best} is not known to be better than {self.against}: by estimate "
             answer += about
         answer += (
             f". Careful: {self.careful}, see below" if choice["better"] and self.careful else ""
@@ -252,7 +252,23 @@ class Evaluation:
             for row in self.guards
             if row["policy"] == choice["policy"]
         ]
-        return answer + "".join(rails)
+        return self.under_premise(answer) + "".join(rails) + self._seen
+
+    def under_premise(self, answer: str) -> str:
+        """A sentence with its premise first; as it is without lists."""
+        premise = self.premise.removeprefix(", ")
+        return f"{premise[:1].upper()}{premise[1:]}: {answer}" if premise else answer
+
+    @property
+    def _seen(self) -> str:
+        """How often a log like this one would show that weights of places are wrong, in words."""
+        power = self.rows[0].get("power", math.nan)
+        if power != power:
+            return ""
+        return (
+            f". A log of this size shows users who leave after a click in {20 * power:.0f} of 20 "
+            "cases, and this one shows none"
+        )
 
     @property
     def careful(self) -> str:

@@ -12,7 +12,7 @@ from pyarrow import compute, types
 from scant import files
 from scant.data import logs
 from scant.errors import SettingError, nearest, short
-from scant_ads.reading import arrays, digests, eligibility, hashing, lists, tables
+from scant_ads.reading import arrays, digests, eligibility, hashing, lists, tables, totals
 from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, alike, amounts, rounding
 from scant_ads.reading.names import (
     ALIASES,
@@ -172,7 +172,7 @@ class Columns:
             "" if eligible is None else self.listing,
             **of_lists,
         )
-        return replace(log, list=_by_content(log)) if of_lists else log
+        return replace(log, list=_by_content(log)) if log.propensity_of else log
 
     # numbers
 
@@ -419,12 +419,15 @@ class Columns:
         absent = np.asarray(column.is_null(nan_is_null=True))
         if absent.any():
             self.add("missing", "the list is missing", "Leave the rows out", absent, lists.LIST)
-        if position is None and "position" not in self.names:
-            reason = "no column says at which place of its list a row stands"
-            self.add("column", reason, "--columns position=COLUMN says which", column="position")
         if any(problem.severity == "error" for problem in self.problems):
             return {}
         code = column.dictionary_encode().indices.to_numpy().astype(np.int64)
+        if totals.are_of_one_arm(code, action, propensity, *probabilities):
+            return {"list": code.astype(np.uint64)}
+        if position is None:
+            reason = "no column says at which place of its list a row stands"
+            self.add("column", reason, "--columns position=COLUMN says which", column="position")
+            return {}
         place = position.astype(np.int64) - int(position.min() != 0)  # from 0, or from 1
         order = lists.Order.of(code, place)
         if faults := list(lists.faults(place, action, order, actions)):
@@ -436,6 +439,13 @@ class Columns:
             mend = (
                 "A list is then one action: write one row for each list, with the list as its "
                 "action, and the probability of the list"
+            )
+            self.add("list-reward", reason, mend)
+        elif lists.are_of_first_places(reward, order):
+            reason = "all rewards are those of the first place of a list"
+            mend = (
+                "Give each row its own reward: one of the whole list needs one row for each list. "
+                "If nothing below can be clicked, leave those rows out"
             )
             self.add("list-reward", reason, mend)
         if kind is None:

@@ -30,6 +30,9 @@ LIST = "list"  # the role of the column that tells lists apart
 # prefix of columns with probabilities of the item at its place beside those given what stands above
 BESIDE = "place:"
 LONGEST = 1000  # rows of a list, at most
+# rewards that rows below the first have if their rate is this share of that of the first, at least,
+# where none has one
+EXPECTED, SELDOM = 7, 0.01
 MOSTLY = 20  # lists with a reward, all of whose rows have the same: then it is the list's
 
 
@@ -131,6 +134,16 @@ def is_of_the_list(reward: np.ndarray, order: Order) -> bool:
     return bool(
         np.count_nonzero(several & (total > 0)) >= MOSTLY and not order.differs(reward).any()
     )
+
+
+def are_of_first_places(reward: np.ndarray, order: Order) -> bool:
+    """Whether no row below the first of its list has a reward, though at a hundredth of the rate of
+    first rows seven would have one.
+    """
+    first = order.above == 0
+    ranked = reward[order.rows] > 0
+    expected = SELDOM * ranked[first].mean() * np.count_nonzero(~first)
+    return bool(expected > EXPECTED and not ranked[~first].any())
 
 
 def means_by_place(propensity: np.ndarray, place: np.ndarray) -> str:

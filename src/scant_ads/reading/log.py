@@ -16,7 +16,7 @@ from scant_ads.diagnosis import leaks, lists, overview, premise, shapes
 from scant_ads.diagnosis.showings import Groups
 from scant_ads.policies import learning
 from scant_ads.progress import silent
-from scant_ads.reading import formats, layout, summing
+from scant_ads.reading import formats, layout, summing, totals
 from scant_ads.reading.amounts import Units
 from scant_ads.reading.folder import OF_LOG, ROWS, Folder
 from scant_ads.reading.names import is_called_a_cost
@@ -113,7 +113,12 @@ class Log:
     def _of(cls, read, source, columns, ignore, categorical, units: Units) -> "Log":
         _check_names(columns, ignore=ignore, categorical=categorical)
         options = Options(columns or {}, frozenset(ignore), frozenset(categorical), units)
-        return cls(read(source, options), options=options)
+        reading = read(source, options)
+        visits = getattr(reading, "visits", None)
+        if visits is not None and visits.list is not None and not visits.propensity_of:
+            reading, units = totals.by_visit(reading, units)
+            options = replace(options, units=units)
+        return cls(reading, options=options)
 
     @property
     def unit(self) -> Unit:
