@@ -202,10 +202,10 @@ class Carried:
 
     def ends(self, rows: int) -> list[tuple]:
         """Gain and excesses at the ends of the ranges of a list of so many rows."""
-        nothing = -_by_group(np.arange(min(rows, self.depth)))
-        groups = np.eye(GROUPS) * self.largest * (self.depth > 0)
-        at_once = [(gain, nothing + group) for gain in (0.0, self.largest) for group in groups]
-        return [(0.0, nothing), *at_once]
+        groups = np.minimum(np.arange(min(rows, self.depth)), GROUPS - 1)
+        nothing = -np.bincount(groups, minlength=GROUPS)
+        heaviest = nothing + np.eye(GROUPS) * self.largest * (self.depth > 0)
+        return [(0.0, nothing), *product((0.0, self.largest), heaviest)]
 
 
 class ByList(clusters.ByUser):
@@ -217,8 +217,7 @@ class ByList(clusters.ByUser):
         self.unit = np.searchsorted(users.key, log.together)
         self.number = log.list.astype(np.int64)
         self.lengths = np.bincount(self.number)
-        starts = log.place == 0
-        self.most = float(np.bincount(self.unit[starts]).max())  # lists of a user
+        self.most = float(np.bincount(self.unit[log.place == 0]).max())  # lists of a user
         self.carried = cache(self._carried)
 
     def _carried(self, key: str) -> Carried:
@@ -230,7 +229,6 @@ class ByList(clusters.ByUser):
         weight = self.places.weight(key)
         depth = self.places.depth(weight)
         of_list = np.bincount(self.number, weight)
-        squares = float((weight**2).sum())
         heaviest = np.sort(of_list)[::-1]
         sums, counts = np.cumsum(heaviest), np.arange(1, len(heaviest) + 1)
         # with the k heaviest lists above it, the limit that takes a share away from all weight
@@ -238,11 +236,11 @@ class ByList(clusters.ByUser):
         limit = np.clip(MOST * np.sqrt((of_list**2).sum()), limits[1], limits[0])
         limit = max(float(limit), float(self.lengths.max()))
         kept = weight * np.minimum(1.0, limit / np.maximum(of_list, limit))[self.number]
-        is_known = weight.sum() ** 2 >= evaluation.LEAST_ESS * squares > 0
-        if is_known:
+        if weight.sum() ** 2 < evaluation.LEAST_ESS * (weight**2).sum():
+            depth = 0
+        if depth:
             _, mean, error, _ = self.places.mean_weight(key)
-            is_known = abs(mean - 1) <= error
-        depth *= is_known
+            depth *= abs(mean - 1) <= error
         here = log.place < depth
         group = np.minimum(log.place[here], GROUPS - 1)
         excess = np.bincount(
@@ -252,7 +250,7 @@ class ByList(clusters.ByUser):
             np.bincount(self.unit, kept * log.reward, units),
             excess,
             limit,
-            float(1 - kept.sum() / weight.sum()) if is_known else 0.0,
+            float(1 - kept.sum() / weight.sum()) if depth else 0.0,
             1 - float(here.mean()),
             depth,
         )
@@ -289,11 +287,6 @@ class ByList(clusters.ByUser):
             return _widened(quotient, second.beyond, first.beyond)
         apart = lifts.quotient(*(self.rate(policy, np.inf) for policy in pair))
         return apart if second.beyond else replace(apart, lower=quotient.lower)
-
-
-def _by_group(place: np.ndarray) -> np.ndarray:
-    """How many of some places are in each group, int (groups)."""
-    return np.bincount(np.minimum(place, GROUPS - 1), minlength=GROUPS)
 
 
 def _widened(bounds: Quotient, below: float, above: float) -> lifts.Bounds:

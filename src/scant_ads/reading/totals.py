@@ -36,7 +36,8 @@ def by_visit(reading: Reading, units: Units) -> tuple[Reading, Units]:
     least, width = units.reward_min, units.reward_max - units.reward_min
     written = units.reward_max - width * log.reward if units.less else least + width * log.reward
     order = np.argsort(first)  # as the file has them
-    changes = np.array([(of != of[first][list_of]).any() for of in log.features.T], bool)
+    numbers = np.nan_to_num(log.features, nan=np.inf).T
+    changes = np.array([(of != of[first][list_of]).any() for of in numbers], bool)
     kept = [name for name, differs in zip(log.names, changes, strict=True) if not differs]
     visits = replace(
         log.take(first[order]),
