@@ -226,14 +226,18 @@ def numbers(found):
     return [[row[column] for column in columns] for row in found.rows]
 
 
-@pytest.mark.parametrize("form", ["frame", "csv", "parquet", "folder", "wide", "wide csv"])
+@pytest.mark.parametrize(
+    "form", ["frame", "csv", "parquet", "folder", "wide", "wide csv", "bars csv"]
+)
 def test_every_form_of_a_log_gives_the_same_numbers(form, tmp_path):
     frame = log_of(600, "navigational", "above", seed=4)
     expected = numbers(sa.evaluate("best", read(frame, "above")))
     path, columns = tmp_path / "log", {"list": "visit"}
     path = path.with_suffix(".csv" if "csv" in form else ".parquet")
-    if "wide" in form:
+    if "wide" in form or "bars" in form:
         frame, columns = wide(frame).drop(columns=["visit", "position"]), {}
+    if "bars" in form:
+        frame = frame.map(lambda cell: "|".join(map(str, cell)) if isinstance(cell, list) else cell)
     if form == "folder":
         path = tmp_path
         for number, part in frame.groupby(frame.index // 1000):
