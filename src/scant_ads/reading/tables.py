@@ -19,6 +19,7 @@ FEW = 100  # rows of a table of sums by ad, at most
 FEWEST = 30  # visits that each of them counts, at least
 ABOVE = 20  # sums by user above the count of a user drawn at random, at least, were they unrelated
 HEAD = 1000  # the first rows, by which it is decided whether cells hold lists
+FIRST = 1 << 16  # and whether rows are places of lists
 COUNTS = word_set(  # in names of columns that count visits
     "count denominator exposures impressions n pageviews queries requests searches sessions total "
     "trials users views visitors visits"
@@ -55,7 +56,7 @@ def problem(table: Mapping, rows: int, is_stated: bool) -> Problem | None:
     table : by role or name, a column of Arrow
     is_stated : whether it is stated what split a log without propensities has
     """
-    return _of_sums(table, rows) or _of_lists(table) or _of_places(table, rows, is_stated)
+    return _of_sums(table, rows) or _of_lists(table) or _of_places(table, is_stated)
 
 
 def _of_sums(table: Mapping, rows: int) -> Problem | None:
@@ -131,7 +132,7 @@ def _of_lists(table: Mapping) -> Problem | None:
     return None
 
 
-def _of_places(table: Mapping, rows: int, is_stated: bool) -> Problem | None:
+def _of_places(table: Mapping, is_stated: bool) -> Problem | None:
     """The error that rows without propensities are places of lists, in which two rankers take
     turns, or, if no split is stated, of which there may be no chance.
     """
@@ -140,9 +141,9 @@ def _of_places(table: Mapping, rows: int, is_stated: bool) -> Problem | None:
     place = next(filter(is_called_a_place, table), None)
     if place is None or proposed("propensity", [*table]):
         return None
-    frame = pa.table(dict(table)).to_pandas()
+    frame = pa.table(dict(table)).slice(0, FIRST).to_pandas()
     frame = frame.astype(str).where(frame.notna())  # cells of any type can be compared
-    several = frame.columns[2 * frame.nunique() <= rows]
+    several = frame.columns[2 * frame.nunique() <= len(frame)]
     key = next((name for name in several if not frame.duplicated([name, place]).any()), None)
     if key is None:
         return None
@@ -153,7 +154,7 @@ def _of_places(table: Mapping, rows: int, is_stated: bool) -> Problem | None:
     for name in frame.columns[frame.nunique() == 2]:
         turns = pairs[name].nunique()[pairs.size() == 2] == 2
         one, other = pd.crosstab(frame[name], frame[place]).to_numpy()
-        is_by_chance = abs(one - other).sum() < FIXED * rows
+        is_by_chance = abs(one - other).sum() < FIXED * len(frame)
         if is_by_chance and turns.mean() > MOSTLY and np.count_nonzero(pair > 0) >= ENOUGH:
             reason += f"in which two rankers take turns, by {name!r}: interleaving"
             return Problem("interleaved", reason, JUDGED_BY_LIST, severity="error")
