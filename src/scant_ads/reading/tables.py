@@ -75,10 +75,10 @@ def _of_sums(table: Mapping, rows: int) -> Problem | None:
             fewer = np.searchsorted(np.sort(largest), values)  # rows with a count below each sum
             if fewer.sum() >= ABOVE * rows:
                 return _ratio(name, count)
-        elif (largest >= FEWEST).all() and len(
-            {*map(str, table.get("action", range(rows)))}
-        ) == rows:
-            return _sums(name, count, values[0], largest[0])
+        elif (largest >= FEWEST).all():
+            ads = {*map(str, table.get("action", range(rows)))}
+            if len(ads) == rows:
+                return _sums(name, count, values[0], largest[0])
     return None
 
 
