@@ -178,6 +178,13 @@ def add(parser: argparse.ArgumentParser) -> None:
             help="who shows the ads: the campaign, or chance",
         ),
         option("--rows", type=int, required=True, help="how many visits"),
+        option(
+            "--places",
+            type=int,
+            choices=range(1, 6),
+            default=1,
+            help="of the list that a visit sees (default 1)",
+        ),
         option("--seed", type=int, default=0, help="the seed of the visits (default 0)"),
         option(
             "--output",
@@ -324,8 +331,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def simulate(arguments) -> None:
     from scant_ads import simulated
 
-    given = arguments.campaign, arguments.policy, arguments.rows, arguments.seed
-    simulated.simulate(*given, arguments.output)
+    names = ("campaign", "policy", "rows", "seed", "output", "places")
+    simulated.simulate(*(getattr(arguments, name) for name in names))
 
 
 def check(arguments) -> int:

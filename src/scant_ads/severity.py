@@ -10,9 +10,9 @@ DEAD, SEGMENT, HINDSIGHT, LEAK, SORTED = "dead", "dead-segment", "hindsight", "l
 # errors: nothing is learnt from such a log, and nothing is judged by it
 REFUSED = word_set(
     f"column cut eligible fields full-differs full-eligible full-range full-sum id-twice infinite "
-    f"item-twice json lines list-cells list-column list-long list-propensity list-reward listed "
-    f"missing mixed pdrop percent place-gap place-twice policy-sum propensity-of range rows split "
-    f"sums text texts timestamp type {ABOVE} {CERTAIN} {PLACE}"
+    f"interleaved item-twice json lines list-cells list-column list-long list-propensity list-reward listed "
+    f"missing mixed no-chance pdrop percent place-gap place-twice policy-sum propensity-of range "
+    f"ratio rows split sums text texts timestamp type {ABOVE} {CERTAIN} {PLACE}"
 )
 # errors that leave a table without numbers, and why
 WITHHELD = {
@@ -46,7 +46,7 @@ REPEATED = word_set(
     f"unwanted distribution {NOTED} {SEGMENT} {SORTED}"
 )
 QUIET = word_set(
-    "ads-without-clicks braces constant drift empty id index late-key list no-clicks no-features "
+    "ads-without-clicks braces candidates constant drift empty id index late-key list no-clicks no-features "
     "passed time"
 )
 SEVERITY = dict.fromkeys((*REFUSED, *WITHHELD), "error") | dict.fromkeys(

@@ -235,7 +235,7 @@ def test_what_is_no_covariate_is_refused():
     for log, column, reason in (
         (after, "after", r"covariate after: its mean in visits that show \w+ differs"),
         (made, "befor", "unknown column for"),
-        (few, "before", "it lacks numbers"),
+        (few, "before", "it lacks numbers.*Fill gaps with one number, such as 0 or the mean"),
         (revenue(300), "before", "needs 100 rows"),
     ):
         with pytest.raises((DataError, SettingError), match=reason):

@@ -4,6 +4,7 @@ is refused; and the two tests of a log, of its users and of what its propensitie
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,8 @@ from test_ads_arms import rows_of
 from worlds_of_lists import (
     BEST,
     KINDS,
+    LISTS,
+    LOGGED,
     LOGGING,
     SOFT,
     USERS,
@@ -252,14 +255,18 @@ def numbers(found):
     return [[row[column] for column in columns] for row in found.rows]
 
 
-@pytest.mark.parametrize("form", ["frame", "csv", "parquet", "folder", "wide", "wide csv"])
+@pytest.mark.parametrize(
+    "form", ["frame", "csv", "parquet", "folder", "wide", "wide csv", "bars csv"]
+)
 def test_every_form_of_a_log_gives_the_same_numbers(form, tmp_path):
     frame = log_of(600, "navigational", "above", seed=4)
     expected = numbers(sa.evaluate("best", read(frame, "above")))
     path, columns = tmp_path / "log", {"list": "visit"}
     path = path.with_suffix(".csv" if "csv" in form else ".parquet")
-    if "wide" in form:
+    if "wide" in form or "bars" in form:
         frame, columns = wide(frame).drop(columns=["visit", "position"]), {}
+    if "bars" in form:
+        frame = frame.map(lambda cell: "|".join(map(str, cell)) if isinstance(cell, list) else cell)
     if form == "folder":
         path = tmp_path
         for number, part in frame.groupby(frame.index // 1000):
@@ -434,3 +441,39 @@ def test_both_kinds_of_propensities_say_what_differs_at_the_second_place():
     clicks = clicks_by_place("navigational").reshape(480, 3)
     expected = (chance @ (weights * clicks))[1] - truth_.sum(axis=1).mean(axis=0)[1]
     assert 0 < low < expected < high and more == pytest.approx(expected, abs=0.1)
+
+
+# --- what documents say
+
+
+def documented(section: str) -> list[str]:
+    """The code in a section of docs/ads.md."""
+    text = (Path(__file__).parents[2] / "docs" / "ads.md").read_text().partition(section)[2]
+    return [part.partition("```")[0] for part in text.split("```python\n")[1:]]
+
+
+def test_scores_become_probabilities_of_the_ad_shown():
+    code, score, sums = documented("## A policy of your own, from its scores")[0], LOGGED, {}
+    for ad in range(6):
+        names = {"np": np, "score": score, "shown": np.full(4, ad)}
+        exec(code, names)
+        for name in ("always_best", "drawn", "explored"):
+            sums[name] = sums.get(name, 0) + names[name]
+    assert [*map(list, sums.values())] == [pytest.approx([1] * 4)] * 3
+
+
+def test_scores_become_probabilities_of_the_items_of_a_list():
+    code, log = documented("## A policy of your own, from its scores")[1], {}
+    exec(
+        code,
+        {"np": np, "score": LOGGED.repeat(120, 0), "shown": np.tile(LISTS, (4, 1)), "log": log},
+    )
+    assert log["policy:mine"] == pytest.approx(kinds(LOGGING)["above"].ravel())
+
+
+def test_a_log_as_expected_says_how_many_visits_a_test_needs(capsys):
+    exec(documented("**How many visits a test needs.**")[0], {})
+    assert (
+        "cannot tell: about 15,000 test rows would give it an even chance"
+        in capsys.readouterr().out
+    )

@@ -34,6 +34,27 @@ def test_a_log_is_checked(folder, capsys):
     assert (facts["rows"], len(facts["actions"]), len(facts["features"])) == (3000, 5, 30)
 
 
+@pytest.mark.parametrize("policy", ["uniform", "targeted"])
+def test_a_simulated_log_of_lists_is_judged(policy, tmp_path, capsys):
+    path = f"{tmp_path}/lists.csv"
+    simulated = f"simulate hotel --policy {policy} --places 3 --rows 4000 --output {path}"
+    assert ads(simulated) == 0
+    log, offers = pd.read_csv(path), range(1, 6)
+    lists = log.pivot_table(index="visit", columns="position", values="action")
+    assert [*lists] == [1, 2, 3] and (lists.nunique(axis=1) == 3).all() and len(lists) == 4000
+    if policy == "uniform":  # of 5 offers, and of those that are left
+        assert log["propensity"].to_numpy() == pytest.approx([1 / 5, 1 / 4, 1 / 3] * 4000)
+    weight = (1 / log["propensity"]).groupby(log["visit"]).prod()  # 60 on average: of 60 lists each
+    assert abs(weight.mean() / 60 - 1) < 5 * weight.std() / 60 / 4000**0.5 + 1e-9
+    weight = log["policy:best"] / log["propensity"]
+    mean = weight.groupby(log["position"]).mean()
+    assert ((mean - 1).abs() < 5 * weight.groupby(log["position"]).std() / 4000**0.5).all()
+    assert set(offers) == set(log["action"]) and log["reward"].mean() < 0.1
+    assert ads(f"evaluate {path} --list visit --propensity-of above") == 0
+    assert "better than today's policy" in capsys.readouterr().out
+    assert ads(simulated.replace("4000", "0")) == 1
+
+
 def test_a_log_is_checked_whose_columns_are_named_otherwise(folder, tmp_path, capsys):
     path = str(tmp_path / "log.csv")
     frame = pd.read_csv(folder / "test.csv").rename(columns={"reward": "click", "action": "ad_id"})

@@ -1,16 +1,19 @@
-"""Features that are something else by their values: the probabilities of a policy, or users who
-keep their ad.
+"""Features that are something else by their values: the probabilities of a policy, lists of
+eligible ads, or users who keep their ad.
 """
 
 from collections.abc import Collection, Iterator
+from operator import contains
 from shlex import quote
 
 import numpy as np
 
 from scant.data import logs
 from scant.randomness import generator
+from scant_ads.reading import eligibility
 from scant_ads.reading.visits import Problem, Visits
 
+ROWS = 1000  # the first ones, by which lists of eligible ads are told
 LEAST_VALUES = 20  # different ones of a column that may be of users
 # visits of a value after the first, on average, and the share of them with its ad, at least
 VISITS, MOSTLY = 2, 0.9
@@ -24,6 +27,7 @@ def problems(head: Visits, reported: Collection[str]) -> Iterator[Problem]:
     reported : features of which this is said already
     """
     yield from _distributions(head)
+    yield from _candidates(head)
     if head.user is None:
         yield from _stay(head, reported)
 
@@ -55,6 +59,18 @@ def _distributions(head: Visits) -> Iterator[Problem]:
                 f"{quote(policy)}, these features left out (--ignore)"
             )
             yield Problem("distribution", reason, mend, column=name)
+
+
+def _candidates(head: Visits) -> Iterator[Problem]:
+    """Texts that are lists, with two ads or more on average, among them the one shown."""
+    ads = [head.actions[ad] for ad in head.action[:ROWS]]
+    for name, texts in head.categories.items():
+        lists = eligibility.parts_of([texts[code] for code in head.codes(name)[:ROWS]])
+        others = sum(map(len, map({*ads}.intersection, lists))) - len(ads)
+        if others >= len(ads) and all(map(contains, lists, ads)):
+            reason = f"feature {name!r} has lists, in every row with the ad shown"
+            mend = f"If they say which ads could be shown, --eligible {quote(name)}"
+            yield Problem("candidates", reason, mend, column=name)
 
 
 def _stay(head: Visits, reported: Collection[str]) -> Iterator[Problem]:

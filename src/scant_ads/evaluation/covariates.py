@@ -25,6 +25,11 @@ PART = 0.1  # of the log, whose rows tell the slope if there is no training log
 FEWEST, MOST = 100, 10_000  # rows that tell it
 ALARM = 0.999  # confidence with which a column is said to depend on the ad
 ADS = 20  # with more, this is not looked at
+GAPS = (
+    "A covariate is a number in every row. Fill gaps with one number, such as 0 or the mean of the "
+    "others: chance chose the ad, whatever was known of the visit, so that answers stay right if "
+    "the gaps, too, are from before the ad was chosen. What is known of few visits explains little"
+)
 
 
 @dataclass(frozen=True)
@@ -97,9 +102,7 @@ def _numbers(visits: Visits, column: str, where: str) -> np.ndarray:
     values = visits.feature(column).astype(float)
     if column in visits.categories or not np.isfinite(values).all():
         what = "it is text" if column in visits.categories else "it lacks numbers"
-        raise DataError(
-            where, f"--covariate {column}: {what}", advice="A covariate is a number in every row"
-        )
+        raise DataError(where, f"--covariate {column}: {what}", advice=GAPS)
     return values
 
 

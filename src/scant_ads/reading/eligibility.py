@@ -9,9 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
+import pyarrow as pa
 from pyarrow import types
 
+from scant_ads.reading import arrays
 from scant_ads.reading.literals import literal
 
 MARKS = "|;,"  # between the ads of a text
@@ -23,25 +24,32 @@ def is_list(kind) -> bool:
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
 
-def of_texts(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """The ads of some texts of lists; and which of them each has, bool (texts x ads), none if it is
-    no list.
+def as_lists(column):
+    """An Arrow array as one of lists, of texts as `parts_of` reads them; null where one is
+    missing.
+    """
+    if is_list(column.type):
+        return column
+    codes, values = arrays.distinct(column)
+    texts = arrays.as_texts(values)
+    lists = [
+        None if text in arrays.MISSING else parts
+        for text, parts in zip(texts, parts_of(texts), strict=True)
+    ]
+    return pa.array([None, *lists], pa.list_(pa.string())).take(pa.array(codes + 1))
 
-    Ads stand in brackets, as JSON, Python, NumPy or PostgreSQL writes them, or have that mark
-    between them which most of the texts have. A text without either is one ad.
+
+def parts_of(texts: Sequence[str]) -> list[list[str]]:
+    """What stands in each of some texts of lists; nothing if one is no list.
+
+    It stands in brackets, as JSON, Python, NumPy or PostgreSQL writes it, or has that mark between
+    it which most of the texts have. A text without either is one ad.
     """
     bare = [text.strip() for text in texts]
     marks = Counter(
         mark for text in bare if not _is_bracketed(text) for mark in MARKS if mark in text
     )
-    parts = [_parts(text, marks.most_common(1)[0][0] if marks else None) for text in bare]
-    place = {
-        ad: index for index, ad in enumerate(dict.fromkeys(ad for part in parts for ad in part))
-    }
-    has = np.zeros((len(bare), len(place)), bool)
-    for index, part in enumerate(parts):
-        has[index, [place[ad] for ad in part]] = True
-    return [*place], has
+    return [_parts(text, marks.most_common(1)[0][0] if marks else None) for text in bare]
 
 
 def _is_bracketed(text: str) -> bool:
@@ -61,7 +69,7 @@ def _parts(text: str, mark: str | None) -> list[str]:
         except (ValueError, SyntaxError, RecursionError):
             continue
         fits = isinstance(values, list | tuple | set) and all(
-            type(value) in (str, int) for value in values
+            type(value) in (str, int, float, bool) for value in values
         )
         return [*map(str, values)] if fits else []
     if quoted := re.findall(r"(['\"])(.*?)\1", inside):  # as NumPy writes it

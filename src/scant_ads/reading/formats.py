@@ -376,8 +376,8 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, named):
     """
     from pyarrow import csv
 
-    header, delimiter, comma = sniffed(path, head)
-    _check_header(path, header, [*renaming.columns.values(), *named])
+    header, rows, delimiter, comma = sniffed(path, head)
+    _check_header(path, header, rows, [*renaming.columns.values(), *named])
     renaming.line = 1
     names = renaming.names(header)
     index = not header[0] and len(header) > 1  # whether the first column may be one
@@ -457,26 +457,40 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, named):
     return table, form, lines, problems
 
 
-def _check_header(path, header: list[str], named) -> None:
+def _check_header(path, header: list[str], rows: list[list[str]], named) -> None:
     """Raise a DataError if the first line of a CSV file does not name columns: it is one column, or
-    numbers, mostly or with a point.
+    has digits where the lines below have them, and no name above numbers.
 
+    rows : the cells of lines below
     named : columns that the user names, which may be called by numbers
     """
     role_names = {*ROLES, *(alias for aliases in ALIASES.values() for alias in aliases), *named}
-    numbers = [cell for cell in header if arrays.as_number(cell) is not None]
-    reason = f"its first line is no header: {short(numbers[0])} is a number" if numbers else ""
+    columns = [[*map(_kinds, column)] for column in zip(header, *rows, strict=False)]
+    data = [
+        cell
+        for cell, (own, *below) in zip(header, columns, strict=False)
+        if "0" in own and 2 * below.count(own) > len(below)
+    ]
+    named = any(own - {"0"} and 2 * below.count({"0"}) > len(below) for own, *below in columns)
+    reason = (
+        "" if named or not data else f"its first line is no header, but data: {short(data[-1])}"
+    )
     if len(header) == 1 and re.search(r"\s|\d", header[0]):
         reason = f"its first line is no header of several columns: {short(header[0])}"
-    mostly = (
-        len(header) == 1 or 2 * len(numbers) >= len(header) or any("." in cell for cell in numbers)
-    )
-    if reason and mostly and role_names.isdisjoint([*header, *(name.lower() for name in header)]):
+    if reason and role_names.isdisjoint([*header, *(name.lower() for name in header)]):
         advice = (
             "A log is CSV, whose first line names action, reward, propensity and the "
-            "features: write it above"
+            "features: write it above. Of a list that chance drew from, as in Yahoo's R6, write "
+            "a|b as eligible, and say --propensity uniform. By lists of a ranker without chance, "
+            "as in MIND, nothing can be judged"
         )
         raise DataError(path, reason, 1, advice)
+
+
+def _kinds(text: str) -> set[str]:
+    """The characters of a text, with 0 for every digit, and a for every letter; 0 of a number."""
+    letters = "0" if arrays.as_number(text) is not None else re.sub(r"[^\W\d_]", "a", text)
+    return {*re.sub(r"\d", "0", letters)}
 
 
 def refuse_unclosed(path, delimiter: str) -> None:
@@ -572,9 +586,9 @@ class Unpacked:
         return b"".join(blocks)
 
 
-def sniffed(path, head: bytes) -> tuple[list[str], str, bool]:
-    """The column names of a CSV file, its delimiter, and whether it has decimal commas, from its
-    first lines.
+def sniffed(path, head: bytes) -> tuple[list[str], list[list[str]], str, bool]:
+    """The column names of a CSV file, the cells of the next lines, its delimiter, and whether it
+    has decimal commas, from its first lines.
     """
     import csv
 
@@ -597,14 +611,11 @@ def sniffed(path, head: bytes) -> tuple[list[str], str, bool]:
         header = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [""])]
     except csv.Error as error:
         raise DataError(path, f"the header is not readable ({error})", 1) from None
-    rows = head.decode(errors="replace").splitlines()[1:100]
-    cells = (
-        [cell.strip(' "') for row in rows for cell in row.split(delimiter)]
-        if delimiter != ","
-        else []
-    )
+    lines = head.decode(errors="replace").splitlines()[1:100]
+    rows = [[cell.strip(' "') for cell in line.split(delimiter)] for line in lines if line]
+    cells = [cell for row in rows for cell in row if delimiter != ","]
     commas, points = (
         sum(bool(re.fullmatch(rf"[+-]?\d*{sign}\d+", cell)) for cell in cells)
         for sign in (",", r"\.")
     )
-    return header, delimiter, commas > points
+    return header, rows, delimiter, commas > points

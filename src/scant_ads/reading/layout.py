@@ -11,19 +11,18 @@ from pyarrow import compute, types
 
 from scant import files
 from scant.data import logs
-from scant.errors import SettingError, nearest, short
+from scant.errors import SettingError, short
 from scant_ads.reading import arrays, digests, eligibility, hashing, lists, tables, totals
 from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, alike, amounts, rounding
 from scant_ads.reading.names import (
-    ALIASES,
     EPOCHS,
     is_called_a_user,
     is_called_a_visit,
     looks_like_times,
+    proposed,
 )
 from scant_ads.reading.visits import ELIGIBLE, KEY, PLAIN, Problem, Reading, Visits, is_feature
 
-LIKE = 0.75  # how like a role a name has to be to be proposed for it
 # a column of text with this share of numbers, or more, is one of numbers with mistakes
 MOSTLY = 0.9
 LEAST_PROPENSITY = 1e-12  # with smaller ones, squares of weights could overflow
@@ -32,10 +31,6 @@ HEAD = 1 << 16  # the first rows of a log, by which it is decided what a feature
 LEAST_ID = 100  # rows from which on a column of distinct values looks like an id
 LEAST_USERS = 20  # values from which on a column looks like one of users, if it is called so
 CODES = 1 << 24  # whole numbers up to this one are exact in single precision
-STATED = (  # of a log without propensities
-    "Where chance shows each ad in a fixed share of visits, state the split: --propensity 0.5, or "
-    "control=0.5,treatment=0.5"
-)
 
 
 class Columns:
@@ -82,7 +77,8 @@ class Columns:
     def reading(self) -> Reading:
         if self.rows:
             with files.foreign(self.path, "readable log"):
-                other = tables.problem(self.table, self.rows)
+                is_stated = self.units.propensity is not None
+                other = tables.problem(self.table, self.rows, is_stated)
                 self.problems += [other] if other else []
                 visits = None if other else self.visits()
             pa.default_memory_pool().release_unused()
@@ -119,11 +115,10 @@ class Columns:
         lacking = [role for role in logs.NEEDED if role not in {*self.names, *stated}]
         names = [name for name in self.names if not name.startswith(KEY)]
         for role in lacking:
-            near = next((name for name in names if name.lower() in (role, *ALIASES[role])), None)
-            near = near or nearest(role, names, LIKE)
+            near = proposed(role, names)
             mend = f"--columns {role}=COLUMN says which"
             mend = f"Is it {near!r}? Then --columns {role}={quote(near)}" if near else mend
-            mend += f". {STATED}" if role == "propensity" and not near else ""
+            mend += f". {tables.STATED}" if role == "propensity" and not near else ""
             listed = logs.listing(names)
             self.add("column", f"there is no column {role!r}; columns: {listed}", mend, column=role)
 
@@ -496,31 +491,20 @@ class Columns:
         """
         if KEY + ELIGIBLE not in self.table:
             return [], None
-        column = self.table.pop(KEY + ELIGIBLE)
-        if eligibility.is_list(column.type):
-            column = arrays.plain(column)
-            lengths = np.asarray(compute.list_value_length(column).fill_null(0), np.int64)
-            code, values = arrays.distinct(arrays.plain(pa.chunked_array([column.flatten()])))
-            ads, row = arrays.as_texts(values), np.repeat(np.arange(self.rows), lengths)
-            has = np.zeros((self.rows, len(ads)), bool)
-            has[row[code >= 0], code[code >= 0]] = True
-            texts, codes = ["[null]"], np.where(lengths > 0, 0, -1)
-        else:
-            codes, values = arrays.distinct(arrays.decoded(column))
-            texts = arrays.as_texts(values)
-            lacking = [text in arrays.MISSING for text in texts]
-            codes = np.append(np.where(lacking, -1, np.arange(len(texts))), -1)[codes]
-            ads, has = eligibility.of_texts(
-                ["" if text in arrays.MISSING else text for text in texts]
-            )
-            has = np.vstack([has, np.zeros((1, len(ads)), bool)])[codes]
-        empty = ~has.any(axis=1)
+        column = arrays.decoded(self.table.pop(KEY + ELIGIBLE))
+        listed = eligibility.as_lists(column)
+        code, values = arrays.distinct(arrays.plain(pa.chunked_array([listed.flatten()])))
+        lengths = np.asarray(compute.list_value_length(listed).fill_null(0), np.int64)
+        ads, row = arrays.as_texts(values), np.repeat(np.arange(self.rows), lengths)
+        has = np.zeros((self.rows, len(ads)), bool)
+        has[row[code >= 0], code[code >= 0]] = True
+        empty, absent = ~has.any(axis=1), np.asarray(listed.is_null())
         for kind, bad, what in (
-            ("missing", empty & (codes < 0), "are missing"),
-            ("text", empty & (codes >= 0), ""),
+            ("missing", empty & absent, "are missing"),
+            ("text", empty & ~absent, "{} are no list of ids"),
         ):
             if bad.any():
-                what = what or f"{short(texts[int(codes[np.argmax(bad)])])} are no list of ids"
+                what = what.format(short(str(column[int(np.argmax(bad))])))
                 mend = (
                     'Write those that could be shown, as ["a", "b"] or a|b, or leave the rows out'
                 )

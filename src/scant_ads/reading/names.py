@@ -3,8 +3,13 @@ times.
 """
 
 import re
+from collections.abc import Collection
 
 import numpy as np
+
+from scant.errors import nearest
+
+LIKE = 0.75  # how like a role a name has to be to be proposed for it
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -44,6 +49,12 @@ IDS = word_set(  # words that stand beside these
 ) | {""}
 # words in names of times
 TIMES = word_set("date datetime epoch time times timestamp ts")
+
+
+def proposed(role: str, names: Collection[str]) -> str | None:
+    """The one of some columns that is called like a role; None if none is."""
+    near = next((name for name in names if name.lower() in (role, *ALIASES[role])), None)
+    return near or nearest(role, names, LIKE)
 
 
 def words_of(name: str) -> set[str]:

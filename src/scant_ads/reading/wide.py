@@ -10,9 +10,8 @@ from pyarrow import compute
 
 from scant.data import logs
 from scant.errors import DataError
-from scant_ads.reading import arrays, eligibility
+from scant_ads.reading import arrays, eligibility, tables
 from scant_ads.reading.lists import BESIDE
-from scant_ads.reading.nested import parsed
 from scant_ads.reading.visits import KEY
 
 ONE_REWARD = (
@@ -34,7 +33,9 @@ def apart(path, table, column_of: Callable[[str], str], lines: np.ndarray | None
         *(name for name in table.column_names if name.startswith((logs.POLICY, BESIDE))),
     ]
     lists = {name: _lists(table.column(name)) for name in names if name in table.column_names}
-    if lists.get(names[0]) is None:
+    one_reward = lists.get(names[1]) is None
+    # an id such as red|left is no list
+    if lists.get(names[0]) is None or (one_reward and arrays.is_text(table[names[0]].type)):
         return table, None
     number = np.arange(1, table.num_rows + 1) if lines is None else lines
     what, length = ("line" if lines is not None else "row"), None
@@ -66,16 +67,11 @@ def apart(path, table, column_of: Callable[[str], str], lines: np.ndarray | None
 
 
 def _lists(column):
-    """An Arrow array of lists, also of those that texts of JSON are; None for other values."""
+    """An Arrow array of lists, also of those that texts are; None for other values."""
     values = arrays.decoded(column)
     if eligibility.is_list(values.type):
         return values
     if not arrays.is_text(values.type):
         return None
-    texts = values.to_pylist()
-    if not all(text and text.lstrip().startswith("[") for text in texts[:100]):
-        return None
-    try:
-        return pa.array([parsed(text) for text in texts])
-    except (ValueError, TypeError, RecursionError, pa.ArrowException):
-        return None
+    first = (text or "" for text in values.slice(0, 100).to_pylist())
+    return eligibility.as_lists(values) if all(map(tables.LIST.fullmatch, first)) else None
