@@ -13,7 +13,10 @@ import forks
 import yaml
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src", "examples", "CITATION.cff")
+PARTS = (
+    "Snakefile", "rules", "config", "workflow", "profiles", "src", "examples",
+    "CITATION.cff", "requirements.lock",
+)  # fmt: skip
 LEAVE = shutil.ignore_patterns("*.egg-info")
 MADE = ("results", ".snakemake")  # by running a study
 # The same bytes on every run; logs and benchmarks are not.

@@ -57,7 +57,7 @@ def test_a_sweep_adds_runs_and_nothing_else():
     ("target", "rules"),
     [
         ("claims", CLAIMS),
-        ("report", FIGURES | TABLES | CLAIMS | {"report"}),
+        ("report", FIGURES | TABLES | CLAIMS | {"boards", "report"}),
         ("data", {"fetch", "convert"}),
         ("streams", {"fetch", "convert", "make_stream", "simulate"}),
         ("figures", FIGURES),
