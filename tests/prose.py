@@ -50,7 +50,7 @@ import numpy as np
 from PIL import Image
 
 from scant.present import figures
-from scant.present.intervals import rounded
+from scant.present.rounding import rounded
 from scant.verdict.words import VERDICTS
 
 ROOT = Path(__file__).parents[1]

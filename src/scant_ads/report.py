@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scant import __version__, files
 from scant.errors import without_controls
+from scant.present.rounding import rounded
 from scant_ads import text
 from scant_ads.diagnosis import overview
 from scant_ads.evaluation import guards, mixes
@@ -87,9 +88,11 @@ def _answer(evaluation) -> dict:
 def _lift(choice: Mapping, unit) -> str:
     """By how much the policy chosen is better, by estimate and at least."""
     if unit.relative:
-        lift, lower = (f"{100 * choice[key]:.0f} % more" for key in ("lift", "lift_lower"))
+        lift, lower = (
+            f"{rounded(100 * choice[key], '.0f', key)} % more" for key in ("lift", "lift_lower")
+        )
         return f"{lift} {unit.events} by estimate, at least {lower}"
-    lift, lower = (f"{text.much(choice[key], unit)} more" for key in ("lift", "lift_lower"))
+    lift, lower = (f"{text.much(choice[key], unit, key)} more" for key in ("lift", "lift_lower"))
     return f"{lift} a visit by estimate, at least {lower}"
 
 
@@ -119,7 +122,7 @@ def _key(evaluation) -> list[tuple[str, str, str]]:
         return f"{unit.mean[0].upper()}{unit.mean[1:]} of {row['policy']}"
 
     def rate(row: Mapping) -> tuple[str, str]:
-        return unit.rate(row["estimate"]), unit.rate(row["low"], row["high"])
+        return unit.rate(row["estimate"]), unit.interval(row["low"], row["high"])
 
     ends = text.interval(row["lift_low"], row["lift_high"], unit)
     return [
@@ -211,7 +214,7 @@ def _figure(evaluation) -> str:
 
 def _pair(pair: Mapping, unit: Unit) -> dict:
     """A pair as texts."""
-    numbers = {key: unit.number(pair[key]) for key in ("difference", "low", "high")}
+    numbers = {key: unit.number(pair[key], key) for key in ("difference", "low", "high")}
     needed = pair["needed"]
     rows = f"about {text.rounded(needed)} rows" if math.isfinite(needed) else "too close"
     rows = "" if pair["better"] else rows

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from scant.errors import printable
+from scant.present import rounding
 from scant_ads.diagnosis.health import DRIFTS
 from scant_ads.severity import DOUBTS, WITHHELD
 from scant_ads.unit import CLICKS, Unit
@@ -19,25 +20,27 @@ def headings(unit: Unit, places: int = 0) -> tuple[str, ...]:
     return "policy", unit.mean, "from", "to", *means, unit.events, "rows", "weight", *ends
 
 
-def signed(value: float, unit: Unit = CLICKS) -> str:
+def signed(value: float, unit: Unit = CLICKS, column: str = "") -> str:
     """A lift with its sign, in percent, or in the unit if lifts are differences; "-" for NaN, "any"
     for infinity.
+
+    column : of the row that has the lift; the ends of intervals are rounded outwards
     """
     if math.isnan(value):
         return "-"
     if not unit.relative:
-        return ("-" if value < 0 else "+") + unit.number(abs(value))
-    return "any" if value == math.inf else f"{100 * value:+.1f}"
+        return unit.number(value, column, "+")
+    return "any" if value == math.inf else rounding.rounded(100 * value, "+.1f", column)
 
 
 def interval(low: float, high: float, unit: Unit = CLICKS) -> str:
     """The interval of a lift, see `signed`; empty for NaN."""
-    return "" if low != low else f"{signed(low, unit)} to {signed(high, unit)}"
+    return "" if low != low else f"{signed(low, unit, 'low')} to {signed(high, unit, 'high')}"
 
 
-def much(value: float, unit: Unit) -> str:
-    """The size of a lift in a sentence, such as "4.5 %"."""
-    return f"{signed(abs(value), unit).removeprefix('+')} {unit.lift_unit}".rstrip()
+def much(value: float, unit: Unit, column: str = "") -> str:
+    """The size of a lift in a sentence, such as "4.5 %"; see `signed`."""
+    return f"{signed(abs(value), unit, column).removeprefix('+')} {unit.lift_unit}".rstrip()
 
 
 def percent(level: float) -> str:

@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from scant.present.rounding import rounded
+
 MEANS = (
     "estimate",
     "snips",
@@ -142,17 +144,25 @@ class Unit:
         """
         return shares * self.width + rows * self.least
 
-    def number(self, mean: float) -> str:
-        """A mean in this unit as text, with a fixed number of decimals; a dash for NaN."""
+    def number(self, mean: float, column: str = "", sign: str = "") -> str:
+        """A mean in this unit as text, with a fixed number of decimals; a dash for NaN.
+
+        column : of the row that has the mean; the ends of intervals are rounded outwards
+        sign : "+" writes the sign of what is positive, too
+        """
         if mean != mean:
             return "-"
         most = max(self.largest, -self.least)
         decimals = next(few for few, end in ((3, 1e3), (1, 1e5), (0, math.inf)) if most <= end)
-        return f"{100 * mean if self.percent else mean:,.{decimals}f}"
+        return rounded(100 * mean if self.percent else mean, f"{sign},.{decimals}f", column)
 
-    def rate(self, *means: float) -> str:
-        """A mean, or an interval, with the unit."""
-        return f"{' to '.join(map(self.number, means))} {self.symbol}".rstrip()
+    def rate(self, mean: float, column: str = "") -> str:
+        """A mean with the unit; see `number`."""
+        return f"{self.number(mean, column)} {self.symbol}".rstrip()
+
+    def interval(self, low: float, high: float) -> str:
+        """An interval of a mean, with the unit."""
+        return f"{self.number(low, 'low')} to {self.rate(high, 'high')}"
 
     @property
     def how_much(self) -> str:

@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from ads_logs import ads
+from hypothesis import given
+from hypothesis import strategies as st
 
 import scant_ads as sa
 from scant.errors import SettingError
+from scant_ads import text
 from scant_ads.unit import CLICKS, Unit
 
 MOST = 500.0
@@ -51,8 +54,8 @@ def test_all_that_is_told_is_in_the_unit(tmp_path, capsys):
     printed, page = capsys.readouterr().out, (tmp_path / "out.html").read_text()
     assert "Mean rewards in EUR" in printed and f"{made['reward'].mean():.3f}" in printed
     assert f"{made['reward'].sum():,.6g} EUR in all" in printed and " EUR" in page
-    for text in (printed, page.partition("<h2>Words</h2>")[0].partition("</style>")[2]):
-        assert "click" not in text.lower() and "CTR" not in text
+    for written in (printed, page.partition("<h2>Words</h2>")[0].partition("</style>")[2]):
+        assert "click" not in written.lower() and "CTR" not in written
     unit = {"reward_max": 500.0, "reward_unit": "EUR", "reward_min": 0.0}
     assert json.loads((tmp_path / "out.json").read_text())["unit"] == unit
 
@@ -80,7 +83,7 @@ def test_logs_in_other_units_are_not_compared():
 def test_clicks_are_told_in_percent_and_other_rewards_are_no_clicks():
     euro, shares = Unit(500.0, "EUR", False), Unit(binary=False)
     for said, expected in (
-        (CLICKS.rate(0.0123, 0.02), "1.230 to 2.000 %"),
+        (CLICKS.interval(0.0123, 0.02), "1.230 to 2.000 %"),
         (CLICKS.total(175.0, 200), "175 clicks"),
         (euro.heading, "mean reward, EUR"),
         (euro.words, "mean reward in EUR"),
@@ -94,3 +97,16 @@ def test_clicks_are_told_in_percent_and_other_rewards_are_no_clicks():
         (Unit(1e6, "EUR").number(1234567.8), "1,234,568"),
     ):
         assert said == expected
+
+
+@given(st.tuples(*[st.floats(-0.9, 0.9)] * 2).map(sorted))
+def test_ends_of_intervals_are_rounded_outwards(ends):
+    """Of means and of lifts, in percent and in a unit in which they may be below 0."""
+    euro = Unit(1.0, "EUR", False, -1.0)
+    for unit, of_mean, of_lift in ((CLICKS, 100, 100), (euro, 1, 1)):
+        means = (unit.interval(*ends).removesuffix(unit.symbol), 1e-3, of_mean)
+        lifts = (text.interval(*ends, unit), 0.1 if unit is CLICKS else 1e-3, of_lift)
+        for words, digit, times in (means, lifts):
+            low, high = map(float, words.split(" to "))
+            assert 0 <= times * ends[0] - low + 1e-9 < digit + 2e-9
+            assert 0 <= high - times * ends[1] + 1e-9 < digit + 2e-9

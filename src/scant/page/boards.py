@@ -11,7 +11,7 @@ import pandas as pd
 from scant.files import write_text
 from scant.page.numbers import ABSENT
 from scant.present import ranking
-from scant.present.intervals import rounded
+from scant.present.rounding import rounded
 from scant.study.plan import Runs
 
 FIGURES = 4  # at most, of the largest number of a column

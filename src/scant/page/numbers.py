@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 
-from scant.present.intervals import rounded
+from scant.present.rounding import rounded
 
 ABSENT = "\N{EN DASH}"
 FIGURES = 3
@@ -25,7 +25,7 @@ def shown(value, column: str = "") -> str:
 
     Whole numbers that are written as such stay in full.
 
-    column : see `scant.present.intervals.rounded`
+    column : see `scant.present.rounding.rounded`
     """
     if value is None or value == "":
         return ABSENT

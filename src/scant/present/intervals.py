@@ -1,26 +1,7 @@
-"""Confidence intervals over seeds, and their ends as text."""
-
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+"""Confidence intervals over seeds."""
 
 import numpy as np
 import pandas as pd
-
-OUTWARDS = {"low": ROUND_FLOOR, "high": ROUND_CEILING}
-CERTAIN = ".12g"  # the digits of a float64 that arithmetic leaves right
-
-
-def rounded(value: float, spec: str, column: str = "") -> str:
-    """A number as text; the ends of intervals are rounded outwards, so that the text promises no
-    more than the number.
-
-    spec : of the text, as `format` takes it, such as ".2f"
-    column : of a table; those of ends are "low", "high" and whatever ends in "_low" or "_high"
-    """
-    rounding = OUTWARDS.get(column.rpartition("_")[2])
-    if rounding is None:
-        return format(value, spec)
-    with localcontext(rounding=rounding):
-        return format(Decimal(format(value, CERTAIN)), spec)
 
 
 def t_interval(values, level: float = 0.95) -> tuple[float, float, float, int]:

@@ -14,7 +14,7 @@ from matplotlib.textpath import text_to_path
 from matplotlib.transforms import offset_copy
 
 from scant.present import style
-from scant.present.intervals import rounded
+from scant.present.rounding import rounded
 
 COLUMN, WIDEST = 3.4, 7.2  # inches of a column and of a page
 # of figures without texts beside the panels, by the number of columns

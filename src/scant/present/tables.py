@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from scant.files import anew, crc, damaged, foreign, read_cells, write_csv, write_text
-from scant.present.intervals import rounded
+from scant.present.rounding import rounded
 
 SEAL = "% CRC-32 of {}: {}\n"
 

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from scant.present.intervals import rounded
+from scant.present.rounding import rounded
 
 DIFFERS = "differs"  # it holds in some cells, and fails in others
 SILENT = "says nothing here"  # nothing that could have been measured would violate the claim

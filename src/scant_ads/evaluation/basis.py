@@ -231,7 +231,7 @@ class Basis:
                 f"Careful: today's {mean} is of other visits, or times, than the test's"
             )
             test_rate, training_rate = (
-                self.unit.rate(*map(self.unit.value, ends)) for ends in rates
+                self.unit.interval(*map(self.unit.value, ends)) for ends in rates
             )
             self.notes.append(
                 f"{self.test.name}: showing all ads alike earns {test_rate} here, but "

@@ -178,7 +178,7 @@ class Evaluation:
         return [
             (
                 row["policy"],
-                *(self.unit.number(row[key]) for key in means),
+                *(self.unit.number(row[key], key) for key in means),
                 f"{row['effective_clicks']:,.0f}",
                 f"{row['effective']:,.0f}",
                 *(f"{row[key]:.3g}" for key in ("largest_weight", *ends)),
@@ -238,7 +238,8 @@ class Evaluation:
         elif lift != lift:
             answer = (
                 f"{best} cannot be compared with {self.against}, of which nothing is known. "
-                f"With {share} confidence its {mean} is at least {self.unit.rate(choice['lower'])}"
+                f"With {share} confidence its {mean} is at least "
+                f"{self.unit.rate(choice['lower'], 'lower')}"
             )
         else:
             about = f"its {mean} is {much} {'higher' if lift >= 0 else 'lower'} ({between})"
@@ -296,7 +297,7 @@ class Evaluation:
                 (
                     f"  {pair['policy']} - {pair['other']}",
                     number(pair["difference"]),
-                    f"{number(pair['low'])} to {number(pair['high'])}",
+                    f"{number(pair['low'], 'low')} to {number(pair['high'], 'high')}",
                     _answer(pair),
                 )
                 for pair in printed
