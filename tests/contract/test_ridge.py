@@ -29,9 +29,10 @@ def both(stream, entry, rounds=120):
 
 @pytest.mark.parametrize("explore", EXPLORE)
 @pytest.mark.parametrize("k", [1, 2, 10, 100])
-def test_the_compiled_loop_is_the_plain_class(stream, explore, k):
+@pytest.mark.parametrize("further", [{}, {"remember": True}, {"within": 0.6}])
+def test_the_compiled_loop_is_the_plain_class(stream, explore, k, further):
     """The class solves the normal equations in each round; the loop takes in documents."""
-    one, other = both(stream, {"k": k, "explore": explore, "alpha": 0.7})
+    one, other = both(stream, {"k": k, "explore": explore, "alpha": 0.7} | further)
     np.testing.assert_array_equal(one.events, other.events)
     for name in ("measured", "loss", "ranker", "weights"):
         of_both = getattr(one, name), getattr(other, name)
@@ -91,5 +92,37 @@ def test_each_penalty_and_each_alpha_is_played():
 
 
 def test_settings_that_do_nothing_are_refused():
-    with pytest.raises(SettingError, match="alphas do nothing"):
-        Ridge.check({"alphas": [1.0]})
+    for settings, reason in (
+        ({"alphas": [1.0]}, "alphas do nothing"),
+        ({"k": "all", "explore": "ucb"}, "explore: where all grades are seen"),
+        ({"within": 1}, "within: one grade less its own mean"),
+    ):
+        with pytest.raises(SettingError, match=reason):
+            Ridge.check(settings)
+
+
+def test_within_the_query_levels_of_queries_do_not_matter(packed):
+    """With every grade, less all of the means, it is ridge regression of centred queries."""
+    from sklearn import linear_model
+
+    random = np.random.default_rng(6)
+    queries = [(random.integers(0, 5, 6), random.random((6, 3), np.float32)) for _ in range(20)]
+    levels = random.integers(0, 9, 20)
+    raised = [(grades + level, x) for (grades, x), level in zip(queries, levels, strict=True)]
+    centred = [(grades - grades.mean(), x - x.mean(axis=0)) for grades, x in queries]
+    y, x = map(np.concatenate, zip(*centred, strict=True))
+    expected = linear_model.Ridge(alpha=0.5, fit_intercept=False).fit(x, y).coef_
+    for stream in map(packed, (queries, raised)):
+        ranker = learner(stream, {"k": "all", "within": 1})
+        play(stream, np.arange(20), ranker)
+        np.testing.assert_allclose(ranker.weights, [*expected, 0.0], rtol=1e-6, atol=1e-9)
+
+
+def test_what_is_remembered_is_ranked_by_its_grades(packed):
+    """From one grade a round, each of three documents is looked at once; then all are in order."""
+    stream = packed([(np.array([0, 2, 1]), np.eye(3, dtype=np.float32))])
+    for explore in ("ucb", "thompson"):
+        entry = {"explore": explore, "alpha": 9.0, "remember": True}
+        played = play(stream, np.zeros(6, int), learner(stream, entry))
+        assert (played.measured[3:, 0] == 1).all() and (played.ranker[3:] == 1).all()
+        assert played.measured[:3, 0].min() < 1

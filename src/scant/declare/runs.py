@@ -22,6 +22,17 @@ def kept_rounds(horizon: int) -> np.ndarray:
     return np.unique(np.r_[grid, last]).astype(np.int64)
 
 
+def spaced_rounds(horizon: int, per_decade: int, first: int = 1) -> np.ndarray:
+    """Of `kept_rounds`, int64: about `per_decade` in each power of ten, from `first` on to the
+    horizon.
+    """
+    kept = kept_rounds(horizon)
+    if not len(kept):
+        return kept
+    spaced = np.geomspace(first, horizon, int(np.ceil(per_decade * np.log10(horizon / first))) + 1)
+    return np.unique(kept[np.abs(kept - spaced[:, None]).argmin(axis=1)])
+
+
 def origin(seeds: list[int], stream_paths) -> dict:
     """The part of a run file's metadata that tells how it was made: seeds, versions, and checksums
     of its inputs.

@@ -10,6 +10,7 @@ import numpy as np
 from scant.kernels import compiled
 from scant.kernels.pieces import (
     exponentials_below,
+    keep,
     longest,
     measure_both,
     prefetch,
@@ -251,7 +252,8 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     """
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, _ = tables
-    measures, ideals, empty, measured = recorded
+    measures, ideals, empty, measured, _, _ = recorded
+    filled = 0  # rows of weights kept
     kind, shown, click, stop, delta, above, swaps, chances, shifts, rate = learner
     largest, d = longest(offsets), features.shape[1]
     flat, flat_ideals = features.reshape(features.size), ideals.reshape(ideals.size)
@@ -274,6 +276,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     left, marks = np.empty(shown, np.float64), np.empty(largest, np.int8)
 
     for t in range(queries.shape[0]):
+        filled = keep(recorded, filled, t, weights)
         q = queries[t]
         start, end = offsets[q], offsets[q + 1]
         m = end - start

@@ -118,7 +118,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
     """
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, exponentials = tables
-    measures, ideals, empty, measured = recorded
+    measures, ideals, empty, measured, _, _ = recorded
     largest = longest(offsets)
     scores, g = np.empty(largest, np.float32), np.empty(largest, np.float64)
     order, by_score = np.empty(largest, np.uint32), sorter(scores)

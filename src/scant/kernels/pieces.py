@@ -33,10 +33,11 @@ ERR_GRADE = 4  # as in scant.measures (likewise)
 # Tables : G(r), D(i) and exp(-r), float64. Measured : what is recorded of the rankings shown,
 #     NDCG@10, NDCG, AP and any
 # others; `measures`, `ideals` and `empty` as `measure_ranking` takes them; `values`, float64
-# (rounds, n), to be filled.
+# (rounds, n), to be filled. And the weights after some rounds: `kept`, int64 (k), ascending from 1,
+#     and `weights`, float64 (k, features), to be filled.
 Rounds = namedtuple("Rounds", "features offsets grades relevant queries")
 Tables = namedtuple("Tables", "gains discounts exponentials")
-Measured = namedtuple("Measured", "measures ideals empty values")
+Measured = namedtuple("Measured", "measures ideals empty values kept weights")
 
 
 class Slam(NamedTuple):
@@ -105,6 +106,17 @@ def score(features, weights, scores, coming):
         trouble += scores[i] * np.float32(0)  # stays 0, or becomes nan
         prefetch_share(coming, i, m)
     return trouble == 0
+
+
+@compiled()
+def keep(recorded, filled, t, weights):
+    """The weights after t rounds into the next row of `recorded.weights`, if they are to be kept;
+    returns how many rows are filled then.
+    """
+    if filled < recorded.kept.shape[0] and recorded.kept[filled] == t:
+        recorded.weights[filled] = weights[: recorded.weights.shape[1]]
+        return filled + 1
+    return filled
 
 
 @compiled()

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from scant.kernels import compiled
-from scant.kernels.pieces import longest, measure_both, prefetch, score, step
+from scant.kernels.pieces import keep, longest, measure_both, prefetch, score, step
 from scant.kernels.sorting import sort_scores, sorter
 
 EXPLORED, MISMATCHED = 0, 1
@@ -55,7 +55,8 @@ def play(rounds, tables, rate, recorded, random, weights, ranker, events, update
     """
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, _ = tables
-    measures, ideals, empty, measured = recorded
+    measures, ideals, empty, measured, _, _ = recorded
+    filled = 0  # rows of weights kept
     largest, d = longest(offsets), features.shape[1]
     flat, flat_ideals = features.reshape(features.size), ideals.reshape(ideals.size)
     all_scores, all_g = np.empty(largest, np.float32), np.empty(largest)
@@ -63,6 +64,7 @@ def play(rounds, tables, rate, recorded, random, weights, ranker, events, update
     by_score, ranked, seen = sorter(all_scores), np.empty(largest, np.int16), 0.0
 
     for t in range(queries.shape[0]):
+        filled = keep(recorded, filled, t, weights)
         q = queries[t]
         start, end = offsets[q], offsets[q + 1]
         m = end - start

@@ -9,7 +9,7 @@ from collections import namedtuple
 import numpy as np
 
 from scant.kernels import compiled
-from scant.kernels.pieces import SUMS, longest, measure_both, prefetch, score
+from scant.kernels.pieces import SUMS, keep, longest, measure_both, prefetch, score
 from scant.kernels.sorting import sort_scores, sorter
 
 GREEDY, UCB, THOMPSON = range(3)  # in the order of scant.rankers.ridge.EXPLORE
@@ -19,7 +19,7 @@ BLOCK = 16
 # how many times as many rounds pass until the inverse's largest eigenvalue is computed again
 RENEWED = 1.5
 LOOSE = 1 + 1e-9  # an earlier width bounds a later one but for rounding
-Learner = namedtuple("Learner", "explore k penalty alpha")
+Learner = namedtuple("Learner", "explore k penalty alpha within")
 
 
 @compiled(fastmath=SUMS)
@@ -106,7 +106,7 @@ def squared_length(x):
 
 @compiled()
 def most_optimistic(
-    x, scores, order, start, intercept, alpha, inverse, largest, bounds, block, products
+    x, scores, order, start, intercept, alpha, inverse, largest, known, bounds, block, products
 ):
     """The place, from `start` on, of the document with the largest score + alpha * width; the first
     of equals in `x`.
@@ -115,6 +115,7 @@ def most_optimistic(
     length times the root of the inverse's largest eigenvalue, and none grows from round to round.
 
     scores : float32 (m), without the intercept; order : the documents by descending score
+    known : int32 (m), above 0 for a document whose grade is remembered, and which has no width
     largest : a bound on the largest eigenvalue of the inverse
     bounds : float64 (m), each document's last width; infinite before the first. Written to
     block, products : float64 (BLOCK, features + 1), scratch
@@ -127,6 +128,8 @@ def most_optimistic(
         i = order[place]
         if bounds[i] == np.inf:
             bounds[i] = math.sqrt(squared_length(x[i]) * largest)
+        if known[i]:
+            bounds[i] = 0.0
         if np.float32(scores[i] + intercept + alpha * bounds[i] * LOOSE) >= best:
             fill(x[i], block[filled])
             places[filled] = place
@@ -136,7 +139,7 @@ def most_optimistic(
         np.dot(block[:filled], inverse, products[:filled])
         for b in range(filled):
             i = order[places[b]]
-            bounds[i] = math.sqrt(squared_width(block[b], products[b]))
+            bounds[i] = 0.0 if known[i] else math.sqrt(squared_width(block[b], products[b]))
             value = np.float32(scores[i] + intercept + alpha * bounds[i])
             if value > best or (value == best and i < order[best_place]):
                 best, best_place = value, places[b]
@@ -158,7 +161,37 @@ def draw_weights(weights, root, alpha, random, normal, drawn):
 
 
 @compiled()
-def play(rounds, tables, learner, recorded, random, weights, ranker, events, updated):
+def recall(known, sums, intercept, scores):
+    """Give each document that was seen the mean of its grades, less the intercept, as its score.
+
+    known : int32 (m), how often each was seen; sums : float64 (m), of the grades seen
+    scores : float32 (m), written to
+    """
+    for i in range(known.shape[0]):
+        if known[i]:
+            scores[i] = sums[i] / known[i] - intercept
+
+
+@compiled()
+def means_seen(x, shown, label, seen, target):
+    """The mean features of the first `seen` documents shown, with a 1 behind them, into `target`;
+    returns their mean grade.
+    """
+    d, total = x.shape[1], 0.0
+    target[:] = 0.0
+    for p in range(seen):
+        i = shown[p]
+        total += label[i]
+        for j in range(d):
+            target[j] += x[i, j]
+        target[d] += 1.0
+    for j in range(d + 1):
+        target[j] /= seen
+    return total / seen
+
+
+@compiled()
+def play(rounds, tables, learner, recorded, random, weights, sums, counts, ranker, events, updated):
     """Play a learner that fits the grades of the documents seen by ridge regression.
 
     Parameters
@@ -169,11 +202,16 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     k : how many grades on top are seen
     penalty : lambda of ridge regression
     alpha : how many widths are added to a score (UCB), or how far weights are drawn (THOMPSON)
+    within : the share of the means over the documents seen that is taken from their features and
+        grades before they are fitted
     weights : float64 (features + 1), the intercept last, where to start; where it ends after the
         call
-    ranker : float64 (rounds), NDCG@10 of the ranking by the weights
-    events : int32 (rounds, 4), of which it sets whether the documents on top were not the weights'
-        own
+    sums : float64 (documents), of the grades seen of each, which it adds to, and ranks documents
+        by in place of their scores; of none if it does not remember
+    counts : int32 (documents), how often each was seen, which it adds to; 0 if it does not remember
+    ranker : float64 (rounds), NDCG@10 of the ranking without exploration
+    events : int32 (rounds, 4), of which it sets whether the documents on top were others than
+        without exploration
     updated : uint8 (rounds)
 
     Returns
@@ -183,9 +221,10 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     """
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, _ = tables
-    measures, ideals, empty, measured = recorded
-    explore, k, penalty, alpha = learner
-    largest, d = longest(offsets), features.shape[1]
+    measures, ideals, empty, measured, _, _ = recorded
+    filled = 0  # rows of weights kept
+    explore, k, penalty, alpha, within = learner
+    largest, d, remembers = longest(offsets), features.shape[1], sums.shape[0] > 0
     flat, flat_ideals = features.reshape(features.size), ideals.reshape(ideals.size)
     all_scores, all_drawn = np.empty(largest, np.float32), np.empty(largest, np.float32)
     all_own, all_other = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
@@ -193,11 +232,13 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     spread = np.eye(d + 1) / (math.sqrt(penalty) if explore == THOMPSON else penalty)
     product, turned, drawn_weights = np.empty(d + 1), np.empty(d + 1), np.empty(d + 1)
     block, products = np.zeros((BLOCK, d + 1)), np.empty((BLOCK, d + 1))
+    x_mean, grade_mean = np.zeros(d + 1), 0.0
     # with fewer documents than features some direction is unseen: its eigenvalue is 1 / penalty
     eigenvalue, renewed = 1 / penalty, (d + 1) / k
     bounds = np.full(features.shape[0] if explore == UCB else 0, np.inf)
 
     for t in range(queries.shape[0]):
+        filled = keep(recorded, filled, t, weights)
         q = queries[t]
         start, end = offsets[q], offsets[q + 1]
         m = end - start
@@ -207,6 +248,9 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
         prefetch(flat_ideals, after * measures.shape[0])
         if not score(x, weights[:d], scores, flat[offsets[after] * d : offsets[after + 1] * d]):
             return t
+        known = counts[start:end]
+        if remembers:
+            recall(known, sums[start:end], weights[d], scores)
         sort_scores(scores, own, by_score)
 
         # The list to show: sorted, but that a document from place k on may move up to it.
@@ -223,6 +267,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
                     alpha,
                     spread,
                     eigenvalue,
+                    known,
                     bounds[start:end],
                     block,
                     products,
@@ -231,6 +276,8 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
                 draw_weights(weights, spread, alpha, random, product, drawn_weights)
                 if not score(x, drawn_weights[:d], all_drawn[:m], flat[:0]):
                     return t
+                if remembers:
+                    recall(known, sums[start:end], drawn_weights[d], all_drawn)
                 place = seen - 1
                 for p in range(seen, m):
                     best, other = own[place], own[p]
@@ -257,12 +304,21 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
             measured[t],
         )
 
+        if within > 0.0:
+            grade_mean = within * means_seen(x, shown, label, seen, x_mean)
         for p in range(seen):
             i = shown[p]
             fill(x[i], block[0])
+            if within > 0.0:
+                for j in range(d + 1):
+                    block[0, j] -= within * x_mean[j]
+            grade = label[i] - grade_mean
             if explore == THOMPSON:
-                fit_by_root(spread, weights, block[0], label[i], product, turned)
+                fit_by_root(spread, weights, block[0], grade, product, turned)
             else:
-                fit_by_inverse(spread, weights, block[0], label[i], product)
+                fit_by_inverse(spread, weights, block[0], grade, product)
+            if remembers:
+                sums[start + i] += label[i]
+                known[i] += 1
         updated[t] = 1
     return queries.shape[0]

@@ -12,6 +12,7 @@ from scant.kernels import compiled
 from scant.kernels.pieces import (
     EXP_CLIP,
     centre,
+    keep,
     kl,
     listnet,
     longest,
@@ -290,7 +291,8 @@ def play(
     """
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, exponentials = tables
-    measures, ideals, empty, measured = recorded
+    measures, ideals, empty, measured, _, _ = recorded
+    filled = 0  # rows of weights kept
     largest = longest(offsets)
     scores, drawn, g = (
         np.empty(largest, np.float32),
@@ -317,6 +319,7 @@ def play(
     past, chances = Past(np.zeros(KEPT), np.zeros((ROWS, d)), np.empty(d)), 0.0
 
     for t in range(queries.shape[0]):
+        filled = keep(recorded, filled, t, weights)
         q = queries[t]
         start, stop = offsets[q], offsets[q + 1]
         m = stop - start

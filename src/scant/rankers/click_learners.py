@@ -175,6 +175,7 @@ class FromClicks(Contextual):
     """
 
     sees = "top"
+    by_weights = True
     explores: ClassVar[bool] = True
     swaps = 0.0
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from scant.data import stream as streams
-from scant.declare.runs import kept_rounds, origin, table_of
+from scant.declare.runs import origin, spaced_rounds, table_of
 from scant.files import write_parquet
 from scant.rankers.minimum import Total, minimise
 from scant.rankers.run import opened, queries_of
@@ -39,12 +39,7 @@ def prefixes(horizon: int) -> np.ndarray:
     There are about four in each power of ten, from round 100 on (from 1 if the horizon is shorter)
     to the horizon. All are rounds that traces keep, see `scant.declare.runs.kept_rounds`.
     """
-    kept = kept_rounds(horizon)
-    if not len(kept):
-        return kept
-    first = FIRST if horizon >= FIRST else 1
-    spaced = np.geomspace(first, horizon, int(np.ceil(PER_DECADE * np.log10(horizon / first))) + 1)
-    return np.unique(kept[np.abs(kept - spaced[:, None]).argmin(axis=1)])
+    return spaced_rounds(horizon, PER_DECADE, FIRST if horizon >= FIRST else 1)
 
 
 def best_fixed(

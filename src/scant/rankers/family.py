@@ -92,6 +92,13 @@ GRID = Setting(
     "nothing can be read at the best rate of the reported seeds, and one job plays all seeds.",
     plays=False,  # runs are told if it is tuning-seeds, see `Top.settings_of_run`
 )
+UNVISITED = Setting(
+    "unvisited",
+    {"type": "number", "minimum": 0, "default": 0},
+    about="How many queries each seed keeps out of all rounds, so that the learner's own ranking "
+    "is measured on queries that it never visited: their number, or their share if it is below 1. "
+    "Where queries are resampled those that a seed did not draw are such, and 0 will do.",
+)
 SCHEDULE = Setting(
     "schedule",
     {"enum": ["thesis", "aistats16"], "default": "thesis"},
@@ -134,6 +141,8 @@ MEASURES = Setting(
     "precision@5 or ndcg@5; or your own as module:function.",
     adds=True,
 )
+# settings of an experiment that say against which queries regret is
+COMPARED = ("rounds", "empty", "order", "keep", "unvisited", "radius")
 # readings that change nothing against it
 IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "queries", "empty")
 
@@ -275,6 +284,7 @@ class Contextual(Family):
             settings = study["streams"][stream]
             simulated = "generator" in settings and settings["generator"] != ADVERSARY
             resampled = self._resampled(study, experiment, stream) or experiment["keep"] < 1
+            resampled = resampled or experiment.get("unvisited")
             if simulated and not resampled:
                 drawn[stream] = {
                     "name": stream,
@@ -542,6 +552,7 @@ class Top(Contextual):
         ORDER,
         KEEP,
         QUERIES,
+        UNVISITED,
         MEASURES,
         SCHEDULE,
         MISMATCH,
@@ -755,7 +766,7 @@ class Top(Contextual):
                 "study_seed": study["seed"],
                 "kind": self.kind,
                 "stream_settings": untitled(study["streams"][stream]),
-                **{key: experiment[key] for key in ("rounds", "empty", "order", "keep", "radius")},
+                **{key: experiment[key] for key in COMPARED},
                 **self._resampled(study, experiment, stream),
             }
             for batch in batches(experiment["seeds"], experiment["batch"]):

@@ -115,6 +115,14 @@ STEPS = Setting(
     absent=SCHEDULE,
     ours=True,
 )
+REMEMBER = Setting(
+    "remember",
+    {"type": "boolean"},
+    about="Whether it remembers grades: a document whose grade was seen before is ranked by the "
+    "mean of its grades, in the place of its score.",
+    absent=False,
+    ours=True,
+)
 MARGIN = Setting(
     "margin",
     {"oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "grade-gap"}]},
@@ -148,6 +156,9 @@ class Contextual(declarations.Learner):
     gives_rate : whether theory gives it a rate
     k : how many grades on top of its ranking it sees, -1 standing for the others; None for every
         grade
+    by_weights : whether it ranks by its weights alone, but for exploration and for what it
+        remembers; its compiled loop keeps them
+    recalls : whether it remembers every grade, and ranks a query that returns by its grades
     watches : whether its compiled loop records what `Play.watched` holds
     own_ranking : of the round, the ranking that it would show without exploration; None if that is
         what it shows
@@ -165,6 +176,8 @@ class Contextual(declarations.Learner):
     proved: ClassVar[bool] = False
     at_any_rate: ClassVar[bool] = False
     gives_rate: ClassVar[bool] = False
+    by_weights: ClassVar[bool] = False
+    recalls = False
     k: int | None = None
     watches = False
     own_ranking: np.ndarray | None = None

@@ -1,15 +1,17 @@
 """How a learner plays a stream: in its compiled loop if it has one, else in a Python loop."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from scant.data.stream import CUT, LARGEST_GRADE, Stream, discounts, gains
 from scant.declare.own import in_round
 from scant.errors import SettingError
-from scant.measures import PLACE, codes_of, function_of, is_own, named
-from scant.rankers.learners import MEASURES, Contextual, NonFiniteScores
+from scant.measures import PLACE, codes_of, function_of, is_own, named, rank
+from scant.rankers.learners import MEASURES, Contextual, Ideal, NonFiniteScores, Settings
+
+NO_ROUNDS = np.array([], np.int64)
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,16 @@ class Play:
     # float64, the judging surrogate's loss of the scores shown; NaN if none judges the learner
     surrogate: np.ndarray
     # int32, rounds x 4: whether it explored, whether other documents were on top because of that,
-    events: np.ndarray
     # how many exponents were clipped, whether the query had too few documents to learn from
+    events: np.ndarray
     # float64, rounds x 2, sums up to each round: of squared norms of the gradients (or their
-    watched: np.ndarray
     # estimates) in the weights, and of the probabilities of exploring. Of no rows unless steps need
     # no rate, or exploration adapts, in a compiled loop
+    watched: np.ndarray
     weights: np.ndarray | None  # float64 (features), after the last round
+    # float64, rounds x features: the weights after the rounds that were asked for, but the last;
+    # NaN where the loop does not keep them, None of plain Python
+    weights_kept: np.ndarray | None = None
     # the round in which a score was not finite, which ends the play; 0 if there is none
     failed_in: int = 0
 
@@ -90,6 +95,11 @@ def _ideals(stream: Stream, measures: np.ndarray) -> np.ndarray:
     return ideals
 
 
+def playable(stream: Stream, empty: str) -> np.ndarray:
+    """The queries that may be played, as their indices in the stream; see `query_order`."""
+    return np.flatnonzero(stream.relevant > 0) if empty == "skip" else np.arange(len(stream))
+
+
 def query_order(
     stream: Stream,
     random: np.random.Generator,
@@ -98,6 +108,7 @@ def query_order(
     empty: str = "zero",
     keep: float = 1.0,
     resampled: np.random.Generator | None = None,
+    apart: np.ndarray = NO_ROUNDS,
 ) -> np.ndarray:
     """The query of each round, as its index in the stream: pass after pass over the stream, each
     shuffled anew.
@@ -110,12 +121,13 @@ def query_order(
     resampled : draws the queries of every pass: as many as there are, with replacement (the
         bootstrap of queries). Under "as-is" they are in the order of the files, all second copies
         after all first ones, and so on. None for each query once
+    apart : queries that are kept out
 
     Returns
     -------
     queries : integers of shape (rounds,); empty if no query is left
     """
-    queries = np.flatnonzero(stream.relevant > 0) if empty == "skip" else np.arange(len(stream))
+    queries = np.setdiff1d(playable(stream, empty), apart)
     if resampled is not None and len(queries):
         # In the order of the files, which shuffled passes undo.
         queries = np.sort(resampled.choice(queries, len(queries)))
@@ -142,6 +154,7 @@ def play(
     learner: Contextual,
     empty: str = "zero",
     measures: Iterable[str] = (),
+    kept: np.ndarray = NO_ROUNDS,
 ) -> Play:
     """Let a learner play a stream: in its compiled loop if it has one, else in plain Python.
 
@@ -150,6 +163,7 @@ def play(
     empty : the measures of a query without a relevant document: "zero", "one", or "skip" if there
         is none
     measures : to record besides the measures of all plays
+    kept : int64, ascending from 1, the rounds after which a compiled loop keeps its weights
     """
     records = _records(len(queries), len(queries) if learner.watches else 0)
     loop = learner.loop(stream, records)
@@ -162,13 +176,14 @@ def play(
     built_in = [name for name in names if not is_own(name)]
     places = range(1, stream.metadata["largest_query"] + 1) if len(built_in) < len(names) else ()
     codes = np.array([*codes_of(built_in), *((PLACE, place) for place in places)], np.int64)
-    measured = np.zeros((len(queries), len(codes)))
+    measured, value = np.zeros((len(queries), len(codes))), 1.0 if empty == "one" else 0.0
+    weights = np.full((len(kept), stream.metadata["features"]), np.nan)
     rounds = compiled(
         rounds=Rounds(
             learner.inputs(stream.features), stream.offsets, stream.grades, stream.relevant, queries
         ),
         tables=tables_of(stream),
-        recorded=Measured(codes, _ideals(stream, codes), 1.0 if empty == "one" else 0.0, measured),
+        recorded=Measured(codes, _ideals(stream, codes), value, measured, kept, weights),
         random=learner.random,
         weights=learner.weights,
         updated=records["updated"],
@@ -183,7 +198,28 @@ def play(
     failed_in = 0 if rounds == len(queries) else rounds + 1
     if places:
         measured = _with_own(names, built_in, measured[:rounds])
-    return _played(rounds, records | {"measured": measured}, learner, failed_in)
+    played = _played(rounds, records | {"measured": measured}, learner, failed_in)
+    played = replace(played, weights_kept=weights)
+    if learner.recalls:
+        return _recalling(stream, queries, learner, played, empty, measures)
+    return played
+
+
+def _recalling(
+    stream: Stream, queries: np.ndarray, learner, played: Play, empty: str, measures: Iterable[str]
+) -> Play:
+    """A play as it is if the learner remembers: having seen every grade of a query, it ranks it by
+    them when it returns.
+    """
+    queries = queries[: len(played.loss)]
+    again = np.ones(len(queries), bool)
+    again[np.unique(queries, return_index=True)[1]] = False
+    settings = Settings(Ideal.kind, trigger="ndcg@10")
+    ideal = Ideal(stream.metadata, None, settings, learner.random)  # of which it draws nothing
+    by_grades = play(stream, queries[again], ideal, empty, measures)
+    for name in ("measured", "ranker", "loss"):
+        getattr(played, name)[again] = getattr(by_grades, name)
+    return played
 
 
 def _with_own(names: Iterable[str], built_in: list[str], measured: np.ndarray) -> np.ndarray:
@@ -233,6 +269,7 @@ def play_plain(
     )
     records = _records(count) | {"measured": np.zeros((count, len(functions)))}
     own_measure, played, failed_in = list(MEASURES).index(learner.setup.measure), 0, 0
+    remembered = {}  # grades, by the features of their query
     for features, answer in rounds:
         try:
             if learner.sees_grades:
@@ -243,15 +280,20 @@ def play_plain(
             else:
                 ranking = learner.rank(features)
                 grades = answer(ranking) if callable(answer) else answer
+            known = remembered.get(features.tobytes()) if learner.recalls else None
+            shown = ranking if known is None else rank(known)
             with in_round(played + 1):
-                measured = [measure(ranking, grades, value) for measure in functions]
+                measured = [measure(shown, grades, value) for measure in functions]
             updated = learner.learn(features, _seen_grades(grades, ranking, learner.k), ranking)
+            if learner.recalls:
+                remembered[features.tobytes()] = grades
         except NonFiniteScores:
             failed_in = played + 1
             break
         mistakes = updated  # a pairwise learner updates where it ranked a pair the wrong way
         lost = 1 - measured[own_measure] if np.any(grades > 0) else 0.0
-        own_ranking = ranking if learner.own_ranking is None else learner.own_ranking
+        shows_own = known is not None or learner.own_ranking is None
+        own_ranking = shown if shows_own else learner.own_ranking
         of_round = {
             "measured": measured,
             "loss": mistakes if learner.pairwise else lost,

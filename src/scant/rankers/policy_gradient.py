@@ -29,6 +29,7 @@ class PolicyGradient(Contextual):
     sees = "top"
     k = 1
     branch = 0
+    by_weights = True
     published_rate = 0.1  # ours: it was not published so
 
     def __init__(self, facts, rate, settings, random):

@@ -14,9 +14,11 @@ import numpy as np
 from scant.declare.declarations import Look, Setting, whole_number
 from scant.errors import SettingError
 from scant.measures import rank
-from scant.rankers.learners import Contextual
+from scant.rankers import estimators
+from scant.rankers.learners import REMEMBER, Contextual
 
 EXPLORE = ("greedy", "ucb", "thompson")  # in the order of scant.kernels.ridge
+EVERY_GRADE = 2**31 - 1  # a k that no query has as many documents as
 
 
 def _numbers(name: str, about: str) -> Setting:
@@ -26,7 +28,21 @@ def _numbers(name: str, about: str) -> Setting:
     return Setting(name, rule, about, absent=[1.0])
 
 
-K = Setting("k", whole_number(), "How many grades on top the learner sees.", absent=1)
+K = Setting(
+    "k",
+    {"oneOf": [whole_number(), {"const": estimators.ALL}]},
+    "How many grades on top the learner sees, or all.",
+    absent=1,
+)
+WITHIN = Setting(
+    "within",
+    {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    "The share of their means over the documents seen that is taken from features and grades "
+    "before they are fitted: with 1 nothing but differences within a query is learnt, and nothing "
+    "from one grade.",
+    absent=0,
+    ours=True,
+)
 EXPLORED = Setting(
     "explore",
     {"enum": list(EXPLORE)},
@@ -55,6 +71,8 @@ class Settings:
     k : how many grades on top it sees
     explore : one of `EXPLORE`
     alpha : how many standard errors are added to a score, or how far weights are drawn
+    within : the share of the means over the documents seen that is taken from what is fitted
+    remember : whether it remembers grades
     measure : the measure whose loss is recorded as the learner's own
     """
 
@@ -62,6 +80,8 @@ class Settings:
     k: int
     explore: str
     alpha: float
+    within: float = 0.0
+    remember: bool = False
     measure: str = "ndcg@10"
 
 
@@ -72,7 +92,10 @@ class Ridge(Contextual):
     x is a document's features with a 1 for the intercept behind them, and g its grade. The list is
     sorted by x' w, but for place k: the document from there on with the largest x' w + alpha
     sqrt(x' A^-1 x) moves up to it (ucb), or the one with the largest x' v, v being drawn from the
-    normal distribution N(w, alpha² A^-1) (thompson).
+    normal distribution N(w, alpha² A^-1) (thompson). If it remembers, a document that was seen
+    before has the mean of its grades in the place of x' w, without a standard error. The share
+    `within` of the means of x and g over the documents seen in a round is taken from them before
+    they are fitted.
     """
 
     kind = "ridge"
@@ -80,14 +103,16 @@ class Ridge(Contextual):
         "Ridge regression of the grades seen, with an intercept: greedy, optimistic (LinUCB; Li et "
         "al. 2010) or by Thompson sampling (Agrawal & Goyal 2013) at place k."
     )
-    settings = (K, EXPLORED, LAMBDAS, ALPHAS)
+    settings = (K, EXPLORED, LAMBDAS, ALPHAS, WITHIN, REMEMBER)
     looks: ClassVar = {"": Look("vermilion", "*"), "greedy": Look("vermilion", "s", ":")}
     sees = "top"
     branch = 0
+    by_weights = True
 
     def __init__(self, facts, rate, settings, random):
         super().__init__(facts, rate, settings, random)
         self.k, n = settings.k, facts["features"] + 1
+        self.memory = {}  # of each query, by its features, the sums and counts of grades seen
         self.weights = np.zeros(n)
         self.matrix, self.sums = rate * np.eye(n), np.zeros(n)
         self.root = np.eye(n) / np.sqrt(rate)  # root root' is the matrix's inverse
@@ -96,7 +121,9 @@ class Ridge(Contextual):
     def complete_settings(cls, entry, readings, facts):
         k, explore = entry.get("k", K.absent), entry.get("explore", EXPLORED.absent)
         alpha = 0.0 if explore == "greedy" else entry["alpha"]
-        return Settings(cls.kind, k, explore, alpha)
+        k = EVERY_GRADE if k == estimators.ALL else k
+        options = {key: entry[key] for key in ("within", "remember") if key in entry}
+        return Settings(cls.kind, k, explore, alpha, **options)
 
     @classmethod
     def rates(cls, entry, readings):
@@ -116,20 +143,31 @@ class Ridge(Contextual):
             raise SettingError(
                 "alphas do nothing unless explore is ucb or thompson: leave them out"
             )
+        k, explore = settings.get("k", K.absent), settings.get("explore", EXPLORED.absent)
+        if k == estimators.ALL and explore != "greedy":
+            raise SettingError(f"explore: where all grades are seen {explore} has nothing to find")
+        if k == 1 and settings.get("within") == 1:
+            raise SettingError("within: one grade less its own mean teaches nothing. Use k above 1")
 
     def rank(self, features) -> np.ndarray:
         scores = self.scores(features, self.weights[:-1])
+        sums, counts = self._memory(features)
+        known = counts > 0
+        means = sums[known] / counts[known]
+        scores[known] = means - self.weights[-1]
         self.own_ranking = ranking = rank(scores)
         slot, x = min(self.k, len(ranking)) - 1, _with_intercept(features)
         if self.setup.explore == "greedy":
             return ranking
         if self.setup.explore == "ucb":
             widths = np.sqrt(np.einsum("ij,jk,ik->i", x, np.linalg.inv(self.matrix), x))
+            widths[known] = 0.0
             values = (scores + self.weights[-1] + self.setup.alpha * widths).astype(np.float32)
         else:
             normal = np.array([self.random.standard_normal() for _ in self.weights])
             drawn = self.weights + self.setup.alpha * self.root @ normal
             values = self.scores(features, drawn[:-1])
+            values[known] = means - drawn[-1]
         candidates = np.sort(ranking[slot:])
         best = candidates[np.argmax(values[candidates])]
         place = int(np.flatnonzero(ranking == best)[0])
@@ -137,10 +175,17 @@ class Ridge(Contextual):
 
     def learn(self, features, grades, ranking) -> bool:
         """Fit the grades of the first k documents shown, too."""
-        for i in ranking[: self.k]:
-            x = _with_intercept(features[i : i + 1])[0]
+        seen, within = ranking[: self.k], self.setup.within
+        documents, of_seen = _with_intercept(features[seen]), grades[seen].astype(np.float64)
+        if self.setup.remember:
+            sums, counts = self._memory(features)
+            sums[seen] += of_seen
+            counts[seen] += 1
+        documents -= within * documents.mean(axis=0)
+        of_seen -= within * of_seen.mean()
+        for x, grade in zip(documents, of_seen, strict=True):
             self.matrix += np.outer(x, x)
-            self.sums += grades[i] * x
+            self.sums += grade * x
             if self.setup.explore == "thompson":
                 turned = self.root.T @ x
                 square = turned @ turned
@@ -148,6 +193,13 @@ class Ridge(Contextual):
                 self.root -= shrink * np.outer(self.root @ turned, turned)
         self.weights = np.linalg.solve(self.matrix, self.sums)
         return True
+
+    def _memory(self, features) -> np.ndarray:
+        """The sums and the counts of the grades seen of a query's documents: float64 (2 x m)."""
+        nothing = np.zeros((2, len(features)))
+        if not self.setup.remember:
+            return nothing
+        return self.memory.setdefault(features.tobytes(), nothing)
 
     def events(self, ranking) -> list[int]:
         """Whether another document was at place k than by its scores; nothing is clipped or
@@ -160,8 +212,13 @@ class Ridge(Contextual):
         from scant.kernels import ridge
 
         explore, setup = EXPLORE.index(self.setup.explore), self.setup
-        learner = ridge.Learner(explore, setup.k, float(self.rate), float(setup.alpha))
+        learner = ridge.Learner(
+            explore, setup.k, float(self.rate), float(setup.alpha), float(setup.within)
+        )
+        documents = len(stream.features)
         own = {name: records[name] for name in ("ranker", "events")}
+        own["sums"] = np.zeros(documents if setup.remember else 0)
+        own["counts"] = np.zeros(documents, np.int32)
         return ridge.play, {"learner": learner, **own}
 
 

@@ -20,10 +20,19 @@ from scant.declare.runs import kept_rounds, origin, table_of
 from scant.errors import SettingError, errors_of
 from scant.files import write_parquet
 from scant.randomness import generator
-from scant.rankers import learners, top
+from scant.rankers import learners, top, unvisited
 from scant.rankers.adversary import LowerBoundAdversary
 from scant.rankers.learners import MEASURES, Contextual, class_of
-from scant.rankers.play import Play, play, play_plain, query_order, recorded, tables_of
+from scant.rankers.play import (
+    NO_ROUNDS,
+    Play,
+    play,
+    play_plain,
+    playable,
+    query_order,
+    recorded,
+    tables_of,
+)
 from scant.theory import bounds
 
 SCHEMA = pa.schema(  # columns of the measures that an experiment asks for come after these
@@ -35,6 +44,10 @@ SCHEMA = pa.schema(  # columns of the measures that an experiment asks for come 
         **{name: pa.float64() for name in MEASURES},  # time-averaged up to the round
         # NDCG@10 of the learner's own ranking, without exploration, time-averaged
         "ranker_ndcg@10": pa.float64(),
+        # NDCG@10 of queries that the seed never visits, after the round, see
+        # `scant.rankers.unvisited.ndcg`; NaN after most rounds, and on seeds that choose rates
+        "unvisited": pa.float64(),
+        "visited": pa.int64(),  # how many queries were visited, each counted once
         "loss": pa.float64(),  # of the learner's own measure, cumulative
         # the judging surrogate of the scores shown, cumulative; NaN if there is none
         "surrogate_loss": pa.float64(),
@@ -134,11 +147,21 @@ def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
     ------
     SettingError : no query is left to play
     """
-    axes = _axes(job, seed)
+    axes, apart = _axes(job, seed), NO_ROUNDS
+    if job.get("unvisited"):
+        random = generator(*axes, "unvisited")
+        apart = unvisited.set_aside(playable(stream, job["empty"]), job["unvisited"], random)
     random = generator(*axes, "queries")
     resampled = generator(*axes, "resampled") if job.get("queries") == "resampled" else None
     queries = query_order(
-        stream, random, job["rounds"], job["order"], job["empty"], job["keep"], resampled
+        stream,
+        random,
+        job["rounds"],
+        job["order"],
+        job["empty"],
+        job["keep"],
+        resampled,
+        apart,
     )
     if not len(queries):
         raise SettingError(f"streams.{job['stream']}: no query is left to play. See empty and keep")
@@ -170,12 +193,15 @@ def _play_seed(
     options : its variants, each with a rate
     """
     entry, axes, tables = job["learner_settings"], _axes(job, seed), []
+    queries, others = None, NO_ROUNDS
     if stream is None:
         adversary = LowerBoundAdversary(**job["stream_settings"]["settings"])
         facts = adversary.metadata() | {"rounds": adversary.rounds}
     else:
         queries = queries_of(job, seed, stream)
         facts = stream.metadata | {"rounds": len(queries)}
+        if job["kind"] == "top" and seed < TUNING:
+            others = unvisited.never_visited(stream, queries, playable(stream, job["empty"]))
     several = len(cls.variants(entry)) > 1
     for variant, rate in options:
         noise = generator(*axes, "noise")  # the same for each learner, variant and rate
@@ -187,7 +213,8 @@ def _play_seed(
             if stream is None:
                 played = play_plain(adversary, adversary.rounds, learner, job["empty"], measures)
             else:
-                played = play(stream, queries, learner, job["empty"], measures)
+                kept = unvisited.milestones(len(queries) if len(others) else 0)
+                played = play(stream, queries, learner, job["empty"], measures, kept)
                 general = (
                     general_bound(stream, queries, played, learner) if rate == "theory" else None
                 )
@@ -196,7 +223,10 @@ def _play_seed(
             print(
                 f"scant: {where}: scores are no longer finite, and the play ends", file=sys.stderr
             )
-        table = trace(seed, played, learner, rate == "theory", general, measures)
+        table = trace(seed, played, learner, rate == "theory", general, measures, queries)
+        if len(others) and not played.failed_in:
+            offline = unvisited.ndcg(stream, others, learner, played, job["empty"])
+            table = _with_unvisited(table, offline, unvisited.milestones(len(queries)))
         if several:
             [key] = [key for key in variant if variant[key] != entry.get(key)]
             table = table.append_column(
@@ -213,14 +243,20 @@ def trace(
     theory: bool,
     general: np.ndarray | None,
     measures: tuple[str, ...] = tuple(MEASURES),
+    queries: np.ndarray | None = None,
 ) -> pa.Table:
     """The rows of one rate: time averages, cumulative losses, counts and bounds at the kept rounds.
 
     theory : whether theory gave the rate
     general : the general bound at each round played, or None
     measures : the names of the columns of `played.measured`, see `recorded`
+    queries : the query of each round; None if each round has its own
     """
     n = len(played.loss)
+    visited = np.arange(1, n + 1)
+    if queries is not None:
+        first = np.unique(queries[:n], return_index=True)[1]
+        visited = np.cumsum(np.bincount(first, minlength=n))
     rounds = kept_rounds(n)
     kept = rounds - 1
     means = np.cumsum(np.c_[played.measured, played.ranker], axis=0)[kept] / rounds[:, None]
@@ -229,10 +265,11 @@ def trace(
         np.cumsum(played.surrogate)[kept],
         np.cumsum(played.events, axis=0, dtype=np.int64)[kept],
     )
-    watched = played.watched[kept] if len(played.watched) else None
+    watched, visited = played.watched[kept] if len(played.watched) else None, visited[kept]
     if not n:  # the run failed in round 1, which one row says
         rounds, means = np.zeros(1, np.int64), np.full((1, len(measures) + 1), np.nan)
         loss, updates, general = np.full(1, np.nan), np.zeros(1, np.int64), None
+        visited = np.zeros(1, np.int64)
         surrogate, events = np.full(1, np.nan), np.zeros((1, len(top.EVENTS)), np.int64)
     n = len(rounds)
     columns = {
@@ -241,6 +278,8 @@ def trace(
         "theory": np.full(n, theory, np.int8),
         "round": rounds,
         **{name: means[:, i] for i, name in enumerate((*measures, "ranker_ndcg@10"))},
+        "unvisited": np.full(n, np.nan),
+        "visited": visited,
         "loss": loss,
         "surrogate_loss": surrogate,
         "updates": updates,
@@ -251,6 +290,14 @@ def trace(
     }
     further = [pa.field(name, pa.float64()) for name in measures if name not in SCHEMA.names]
     return table_of(pa.schema([*SCHEMA, *further]), columns)
+
+
+def _with_unvisited(table: pa.Table, offline: np.ndarray, rounds: np.ndarray) -> pa.Table:
+    """The rows of a run with the column `unvisited`: `offline` in those of `rounds`."""
+    values = np.full(len(table), np.nan)
+    values[np.isin(table["round"], rounds)] = offline
+    column = table.column_names.index("unvisited")
+    return table.set_column(column, table.schema.field(column), pa.array(values))
 
 
 def general_bound(stream, queries, played: Play, learner: Contextual) -> np.ndarray | None:

@@ -15,9 +15,10 @@ from scant.declare.declarations import Look, Setting, settings_of, whole_number
 from scant.errors import SettingError
 from scant.measures import rank
 from scant.rankers import click_learners, estimators, held_out, steps
-from scant.rankers.learners import RATES, STEPS, Contextual, Ideal, Random
+from scant.rankers.learners import RATES, REMEMBER, STEPS, Contextual, Ideal, Random
+from scant.rankers.newton import Newton
 from scant.rankers.policy_gradient import PolicyGradient
-from scant.rankers.ridge import Ridge
+from scant.rankers.ridge import EVERY_GRADE, Ridge
 from scant.rankers.steps import SCHEDULE
 from scant.theory import bounds
 
@@ -31,7 +32,6 @@ PAIRWISE = ("ranksvm", "logistic")  # a query of one document has nothing for th
 CHOSEN = "chosen_"
 # settings of which one may list several, to choose from as rates
 CHOSEN_FROM = ("exploration", "gamma", "mismatch")
-EVERY_GRADE = 2**31 - 1  # a k that no query has as many documents as
 # How a learner explores, besides by a schedule: at a constant probability, or at place k alone.
 CONSTANT, SLOT = "constant", "slot"
 NOT_CONVEX = "smoothdcg"  # the surrogate whose best fixed weights cannot be certified
@@ -75,6 +75,7 @@ class Settings:
     intercept : whether documents have a further feature, 1 for all of them, whose weight is the
         intercept
     radius : U, of the ball that the weights are projected on
+    remember : whether it remembers grades
     fixed : whether steps and exploration are fixed at the horizon T
     horizon : T
     measure : the measure whose loss is recorded as the learner's own
@@ -100,6 +101,7 @@ class Settings:
     centre: bool = False
     intercept: bool = False
     radius: float = 1.0
+    remember: bool = False
     fixed: bool = False
     horizon: int = 0
     measure: str = "ndcg@10"
@@ -337,13 +339,14 @@ class Top(Contextual):
     heeds = ("source", "schedule", "radius")
     objective: ClassVar[str] = ""
     objectives: ClassVar[tuple[str, ...]] = OBJECTIVES
-    gives_rate = True
+    gives_rate = by_weights = True
 
     def __init__(self, facts, rate, settings, random):
         super().__init__(
             facts | {"features": facts["features"] + settings.intercept}, rate, settings, random
         )
         self.k, self.watches = settings.k or None, settings.steps != SCHEDULE
+        self.recalls = settings.remember
         self.steps = steps.made(settings.steps, len(self.weights), settings.radius)
 
     @classmethod
@@ -370,7 +373,7 @@ class Top(Contextual):
             is outside (0, 1/2]
         """
         objective, rounds = entry.get("surrogate", cls.objective), facts["rounds"]
-        names = ("epsilon", "epsilon_decay", "sign", "steps", "centre", "intercept")
+        names = ("epsilon", "epsilon_decay", "sign", "steps", "centre", "intercept", "remember")
         options = {key: entry[key] for key in names if key in entry}
         if readings["source"] == "released-code":
             options |= RELEASED_CODE.get(objective, {})
@@ -742,7 +745,7 @@ class GradientDescent(Top):
 
     kind = "ogd"
     about = "Online gradient descent on the same surrogates with every grade seen."
-    settings = (SURROGATE, RATES, STEPS, CENTRE, SIGN, EPSILON, EPSILON_DECAY)
+    settings = (SURROGATE, RATES, STEPS, CENTRE, SIGN, EPSILON, EPSILON_DECAY, REMEMBER)
     draws = False
     looks: ClassVar = DASHED
 
@@ -756,14 +759,14 @@ class ListNetDescent(Top):
     about = (
         "Online gradient descent on ListNet's cross entropy, with every grade seen (thesis 3.3)."
     )
-    settings = (RATES, STEPS)
+    settings = (RATES, STEPS, REMEMBER)
     draws = False
     looks: ClassVar = DASHED
     objective = "listnet"
 
 
 DESCENDING = {learner.kind: learner for learner in (RTop, Seen, GradientDescent, ListNetDescent)}
-OTHERS = (Random, Ideal, Ridge, PolicyGradient)
+OTHERS = (Random, Ideal, Ridge, Newton, PolicyGradient)
 LEARNERS = (
     DESCENDING
     | {learner.kind: learner for learner in OTHERS}

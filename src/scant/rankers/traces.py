@@ -48,7 +48,7 @@ RUN = [*GROUP, "seed", "setting"]
 WITH = {"exploration": "exploring", "gamma": "exploring", "alpha": "alpha", "mismatch": "mismatch"}
 CHOSEN_WITH = re.compile(rf", ({'|'.join(WITH.values())}) ")
 # what all runs record
-MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]
+MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "unvisited", "loss", "surrogate_loss"]
 FLAT = 5e-4  # means of a measure that differ by no more are equal for the choice of a rate
 # the measures that tables and figures show of every experiment, and choose rates by
 SHOWN = ["ndcg@10", "ap"]

@@ -1,0 +1,70 @@
+"""Queries that a learner never visits, and how well it ranks them: what the field calls offline
+performance.
+
+It is immune to memory: whoever remembers the queries that return gains nothing here.
+"""
+
+import numpy as np
+
+from scant.data.stream import CUT, Stream
+from scant.declare.runs import spaced_rounds
+from scant.rankers.learners import MEASURES, Contextual
+from scant.rankers.play import Play, tables_of
+
+PER_DECADE = 2  # rounds after which it is measured, in each power of ten
+
+
+def milestones(rounds: int) -> np.ndarray:
+    """The rounds after which learners are measured, int64."""
+    return spaced_rounds(rounds, PER_DECADE)
+
+
+def set_aside(queries: np.ndarray, how_many: float, random: np.random.Generator) -> np.ndarray:
+    """Queries drawn from these, to be kept out of all rounds.
+
+    how_many : their number if it is 1 or more, else their share
+    """
+    number = int(how_many if how_many >= 1 else round(how_many * len(queries)))
+    return random.permutation(queries)[:number]
+
+
+def never_visited(stream: Stream, queries: np.ndarray, eligible: np.ndarray) -> np.ndarray:
+    """Those of the eligible queries of which no copy, with the same id, is visited.
+
+    queries : the query of each round
+    """
+    visited = np.isin(stream.query, stream.query[np.unique(queries)])
+    return eligible[~visited[eligible]]
+
+
+def ndcg(
+    stream: Stream, queries: np.ndarray, learner: Contextual, played: Play, empty: str
+) -> np.ndarray:
+    """NDCG@10 of queries that were not visited, averaged over them, by the learner's own ranking,
+    without exploration, after each of the `milestones` of its rounds: float64.
+
+    A learner that does not rank by its weights is measured after the last round alone, NaN standing
+    for the others; a class of one's own by what its `rank` returns then.
+
+    queries : one at least
+    played : a run that did not fail
+    """
+    values = np.full(len(milestones(len(played.loss))), np.nan)
+    value = 1.0 if empty == "one" else 0.0
+    if learner.by_weights:
+        from scant.kernels import pieces, unvisited
+
+        of_queries = pieces.Rounds(
+            stream.features, stream.offsets, stream.grades, stream.relevant, queries
+        )
+        ideals, tables = stream.ideal_dcg_at_cut, tables_of(stream)
+        last = learner.weights[: stream.features.shape[1]]
+        for n, weights in enumerate([*played.weights_kept[:-1], last]):
+            values[n] = unvisited.mean_ndcg(of_queries, ideals, CUT, value, tables, weights)
+        return values
+    total = 0.0
+    for features, grades in map(stream.__getitem__, queries):
+        given = (features, grades) if learner.sees_grades else (features,)
+        total += MEASURES["ndcg@10"](learner.rank(*given), grades, value)
+    values[-1] = total / len(queries)
+    return values
