@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 
 from scant.measures import title_of
 from scant.present import panels, style
+from scant.rankers.frames_seen import FORGETTING, REMEMBERING, UNVISITED
 from scant.rankers.frames_steps import ORDER
 from scant.rankers.frames_top import OBJECTIVES
 from scant.rankers.steps import STEPS
@@ -61,6 +62,12 @@ USED = {  # titles of panels, in their order
     LEAST_SQUARES: "Least squares (LinUCB or ridge)",
     UNBIASED: "Steps on unbiased estimates",
 }
+RETURNING = {  # titles of panels, in their order
+    FORGETTING: "Shown, grades forgotten",
+    REMEMBERING: "Shown, grades remembered",
+    UNVISITED: "Queries never visited",
+}
+COST = 0.03  # of NDCG@10, beyond which one grade is said to be dear
 PANEL = 2.4  # inches of the narrowest panel of final values that its heading fits over
 # points of learners' own rankings
 OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}
@@ -324,14 +331,74 @@ def feedback(frame: pd.DataFrame):
         axis.set_xlim(-0.5, max(xs.values()) + 0.5)
         axis.set_xlabel("grades seen in each round")
     for axis in axes[:, 0]:
-        axis.set_ylabel(f"{title_of(frame['measure'].iloc[0])} less ListNet's")
+        axis.set_ylabel(f"{title_of(frame['measure'].iloc[0])}, difference")
     figure.suptitle(panels.wrapped(_lost(frame, uses), width - 0.2, 10), fontsize=10)
-    panels.legend(
-        figure,
-        handles,
-        f"mean over seeds; bars: {panels.INTERVAL}; 0: ListNet, which sees every grade",
-    )
+    panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}; {_zero(frame)}")
     return figure
+
+
+def _zero(frame: pd.DataFrame) -> str:
+    """What 0 is in figures of differences to the best learner from every grade."""
+    return f"0: the best linear learner from every grade ({', '.join(frame['reference'].unique())})"
+
+
+def returns(frame: pd.DataFrame):
+    """Draw differences to the best learner from every grade by how often queries return: a panel
+    for each way to treat queries that return, a colour for what is seen; data sets are marks.
+    """
+    style.apply()
+    uses = [use for use in RETURNING if (frame["use"] == use).any()]
+    columns = 1 if panels.narrow() else len(uses)
+    width = panels.COLUMN if columns == 1 else panels.WIDEST
+    rows = len(uses) // columns
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(width, 2.5 * rows + 0.8), squeeze=False, layout="constrained"
+    )
+    sets, handles = frame[frame["line"] == ""].drop_duplicates("stream").set_index("stream"), {}
+    marks = dict(zip(sets.index, "sD^vP*Xhd", strict=False))
+    for axis, use in zip(axes.flat, uses, strict=True):
+        panel = frame[frame["use"] == use].assign(panel=RETURNING[use])
+        axis.axhline(0, color="0.3", lw=0.9, zorder=0.5)
+        for whose, of_grades in panel.groupby("feedback", sort=False):
+            look = {"color": style.PALETTE[whose == "every grade"], "markersize": 4.5}
+            for line, points in of_grades.groupby("line", sort=False):
+                points = points.sort_values("returns")
+                if line:
+                    axis.plot(points["returns"], points["mean"], color=look["color"], lw=1.1)
+                    _bars(axis, points["returns"], points, "y", marker="o", **look)
+                    handles[f"{whose}, simulated"] = Line2D([], [], lw=1.1, marker="o", **look)
+                    continue
+                for stream, point in points.groupby("stream", sort=False):
+                    of_set = look | {"marker": marks[stream], "markerfacecolor": "none"}
+                    _bars(axis, point["returns"], point, "y", **of_set)
+                    grey = of_set | {"color": "0.3", "ls": ""}
+                    handles[sets["panel"][stream]] = Line2D([], [], **grey)
+        axis.set_xscale("log")
+        panels.head(axis, panel, _horizon(panel))
+        axis.set_xlabel("how often a query returns")
+    for axis in axes[:, 0]:
+        axis.set_ylabel(f"{title_of(frame['measure'].iloc[0])}, difference")
+    figure.suptitle(panels.wrapped(_crossing(frame), width - 0.2, 10), fontsize=10)
+    panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}; {_zero(frame)}")
+    return figure
+
+
+def _crossing(frame: pd.DataFrame) -> str:
+    """Where what one grade costs on queries never visited passes `COST`, as a title: between the
+    simulated streams on both sides of it, on a logarithmic scale.
+    """
+    one = frame[(frame["use"] == UNVISITED) & (frame["feedback"] == "one grade")]
+    line = one[one["line"] != ""].sort_values("returns")
+    beyond = np.flatnonzero(line["mean"] < -COST)
+    if not len(beyond) or not beyond[0]:
+        return "What does one grade cost where queries come back?"
+    costs, logs = -line["mean"].to_numpy(), np.log(line["returns"].to_numpy())
+    place = slice(beyond[0] - 1, beyond[0] + 1)
+    times = np.exp(np.interp(COST, costs[place], logs[place]))
+    return (
+        f"On queries never visited one grade a round costs more than {COST} where queries return "
+        f"more than about {times:.0f} times"
+    )
 
 
 def _lost(frame: pd.DataFrame, uses: list[str]) -> str:

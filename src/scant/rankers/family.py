@@ -66,7 +66,8 @@ QUERIES = Setting(
     about="Reading: each seed plays every query (all), or as many queries drawn from these with "
     "replacement (resampled), so that intervals are about queries like these. Null for resampled "
     "on streams of data sets, and for all on simulated ones.",
-    plays=False,  # runs are told what it amounts to on their stream, see `Contextual._resampled`
+    # runs are told what it amounts to on their stream, see `Contextual._which_queries`
+    plays=False,
     reading=True,
 )
 TUNING = Setting(
@@ -95,9 +96,11 @@ GRID = Setting(
 UNVISITED = Setting(
     "unvisited",
     {"type": "number", "minimum": 0, "default": 0},
-    about="How many queries each seed keeps out of all rounds, so that the learner's own ranking "
-    "is measured on queries that it never visited: their number, or their share if it is below 1. "
-    "Where queries are resampled those that a seed did not draw are such, and 0 will do.",
+    about="How many queries of a stream that is played whole each seed keeps out of all rounds, so "
+    "that learners' own rankings are measured on queries that they never visited: their number, or "
+    "their share if it is below 1. Where queries are resampled, those that a seed did not draw are "
+    "such.",
+    plays=False,  # runs are told it where it counts, see `Contextual._which_queries`
 )
 SCHEDULE = Setting(
     "schedule",
@@ -141,8 +144,6 @@ MEASURES = Setting(
     "precision@5 or ndcg@5; or your own as module:function.",
     adds=True,
 )
-# settings of an experiment that say against which queries regret is
-COMPARED = ("rounds", "empty", "order", "keep", "unvisited", "radius")
 # readings that change nothing against it
 IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "queries", "empty")
 
@@ -283,9 +284,8 @@ class Contextual(Family):
         for stream in experiment["streams"]:
             settings = study["streams"][stream]
             simulated = "generator" in settings and settings["generator"] != ADVERSARY
-            resampled = self._resampled(study, experiment, stream) or experiment["keep"] < 1
-            resampled = resampled or experiment.get("unvisited")
-            if simulated and not resampled:
+            in_part = self._which_queries(study, experiment, stream) or experiment["keep"] < 1
+            if simulated and not in_part:
                 drawn[stream] = {
                     "name": stream,
                     "study_seed": study["seed"],
@@ -301,20 +301,20 @@ class Contextual(Family):
             "stream_settings": untitled(study["streams"][stream]),
             "learner_settings": untitled(study["learners"][learner], "stands_for"),
             **self.played(experiment),
-            **self._resampled(study, experiment, stream),
+            **self._which_queries(study, experiment, stream),
         }
 
-    def _resampled(self, study: dict, experiment: dict, stream: str) -> dict:
-        """The setting `queries` of a run: given only if queries are resampled, which the
-        adversary's never are.
+    def _which_queries(self, study: dict, experiment: dict, stream: str) -> dict:
+        """The setting `queries` of a run, given only if queries are resampled, or else `unvisited`,
+        given only if some are kept out; the adversary's are always played as they come.
         """
         settings = study["streams"][stream]
         chosen = experiment["queries"] or ("resampled" if "dataset" in settings else "all")
-        return (
-            {"queries": chosen}
-            if chosen == "resampled" and settings.get("generator") != ADVERSARY
-            else {}
-        )
+        if settings.get("generator") == ADVERSARY:
+            return {}
+        if chosen == "resampled":
+            return {"queries": chosen}
+        return {"unvisited": apart} if (apart := experiment.get("unvisited")) else {}
 
     def _tuning_seeds(self, study: dict, experiment: dict, learner: str) -> int:
         """How many seeds are set aside to choose a learner's rate and variant: none if it has only
@@ -349,7 +349,7 @@ class Contextual(Family):
             return False
         ordered = experiment["order"] == "shuffled" or experiment["keep"] < 1
         simulated = "generator" in settings and not settings["shared"]
-        return simulated or ordered or bool(self._resampled(study, experiment, place))
+        return simulated or ordered or bool(self._which_queries(study, experiment, place))
 
     def idle(self, study, experiment, name):
         generators = {study["streams"][stream].get("generator") for stream in experiment["streams"]}
@@ -632,17 +632,31 @@ class Top(Contextual):
         *_steps("-top", "learners with feedback at the top", "only the top"),
         Shown(
             "figure-feedback",
-            caption="What each bit of feedback costs: how far time-averaged NDCG@10 at the "
-            "horizon, exploration included, is behind ListNet's, which sees every grade, by how "
-            "many grades learners see in each round. They take steps on a loss of the documents "
-            "seen as it is; or fit their grades by least squares, with optimism at place k if that "
-            "is better; or take steps on unbiased estimates, of which the papers' may have its "
-            "constant. Of several learners the best is chosen on seeds of its own, as rates are. "
-            "Bars are 95 % t intervals over seeds.",
+            caption="What each bit of feedback costs learners that remember no grade: how far time- "
+            "averaged NDCG@10 at the horizon, exploration included, is behind that of the "
+            "best linear learner that sees every grade, by how many they see in each round. "
+            "They take steps on a loss of the documents seen as it is; or fit their grades "
+            "by least squares, with optimism at place k if that is better; or take steps on "
+            "unbiased estimates, of which the papers' may have its constant. Of several "
+            "learners the best is chosen on seeds of its own, as rates are. Bars are 95 % t "
+            "intervals over seeds.",
             frame="scant.rankers.frames_seen:by_feedback",
             draw="scant.rankers.drawings:feedback",
             asked=True,
             heading="How far behind full feedback is a learner that sees few grades?",
+        ),
+        Shown(
+            "figure-returns",
+            caption="NDCG@10 of learners from one grade a round, and from every grade, less that "
+            "of the best linear learner that sees every grade and forgets, by how often a query "
+            "returns. Of the lists shown, by learners that forget grades and by learners that rank "
+            "a document whose grade they saw by it; and of queries that are never visited, after "
+            "the last round. Of several learners the best is chosen on seeds of its own, as rates "
+            "are. Lines join simulated streams; bars are 95 % t intervals over seeds.",
+            frame="scant.rankers.frames_seen:by_returns",
+            draw="scant.rankers.drawings:returns",
+            asked=True,
+            heading="What does one grade cost where queries come back?",
         ),
         _by_use("figure-seen-worlds", "Which learner ranks best where feedback may mislead?"),
         _by_use("figure-clicks", "Which way to learn from clicks ranks best?"),
@@ -766,8 +780,8 @@ class Top(Contextual):
                 "study_seed": study["seed"],
                 "kind": self.kind,
                 "stream_settings": untitled(study["streams"][stream]),
-                **{key: experiment[key] for key in COMPARED},
-                **self._resampled(study, experiment, stream),
+                **{key: experiment[key] for key in ("rounds", "empty", "order", "keep", "radius")},
+                **self._which_queries(study, experiment, stream),
             }
             for batch in batches(experiment["seeds"], experiment["batch"]):
                 path = f"{name}/{stream}/{judge}/seed-{span(batch)}"

@@ -3,6 +3,8 @@
 Ways to use what was seen are in `scant.rankers.traces.way`.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
@@ -33,8 +35,11 @@ WITHOUT_GRADES = {  # what learners make of clicks, of other queries, or of noth
     "held-out": "grades of other queries",
     "random": "no feedback",
 }
-# the columns that tell learners apart by what they see and what they make of it
-FEEDBACK = ("feedback", "seen", "use")
+# the columns that tell learners apart by what they see and what they make of it; those that see
+# all; and by what they see and whether they remember it
+FEEDBACK, ALL, MEMORY = ("feedback", "seen", "use"), ("every",), ("seen", "remember")
+WITHOUT_FEEDBACK = ("held-out", "ideal", "random")
+FORGETTING, REMEMBERING, UNVISITED = "forgetting", "remembering", "never visited"  # panels
 NUMBERS = {0: "all", 1: "one", 2: "two", 3: "three", 5: "five", 10: "ten"}
 USES = {  # the figure's panels, by way
     AS_SEEN: AS_SEEN,
@@ -83,62 +88,141 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """How far the best learner from each amount of feedback is behind ListNet, which sees every
-    grade, in NDCG@10.
+    """How far the best learner from each amount of feedback is behind the best linear one that sees
+    every grade, in NDCG@10.
 
     The gap is of the time averages at the horizon, of the lists shown, paired by seed, with 95 % t
-    intervals over seeds. Which learner is best, of those that use the same feedback in the same
-    way, is chosen as rates are: on seeds of their own, if the experiment sets some aside.
+    intervals over seeds. Which learner is best is chosen as rates are: on seeds of their own, if
+    the experiment sets some aside. None of them remembers grades.
 
     feedback : "all", "ten", ..., "clicks"; seen : how many grades that is, infinite for all, 0 for
         clicks
     use : "as seen", steps on a loss of what was seen as it is; "least squares" of it; or
         "unbiased", of which the papers' estimate counts at any mismatch. Learners that do something
         else are left out
+    reference : the title of the learner with every grade
 
     Raises
     ------
     SettingError : every run failed
     """
     rows = []
-    for experiment, part in traces.groupby("experiment", sort=False):
-        ends, tuning = finals(part), details[experiment]["tuning"]
-        chosen = chosen_rates(ends, MEASURE, tuning)
-        last, aside = (
-            at_chosen_rates(ends, chosen),
-            ends[ends["tuning_seed"]].merge(chosen, on=[*GROUP, "setting"]),
-        )
-        aside = aside if tuning == "held-out" and len(aside) else last
-        last, aside = (
-            frame.assign(**_feedback(frame)).dropna(subset="use") for frame in (last, aside)
-        )
-        listnets = at_chosen_rates(ends, chosen).query("kind == 'listnet'")
-        scores = (
-            aside.groupby([*GROUP, *FEEDBACK], sort=False)[MEASURE].mean().dropna().reset_index()
-        )
-        for key, learners in scores.groupby(["stream", *FEEDBACK], sort=False):
-            best = learners.loc[learners[MEASURE].idxmax(), "learner"]
-            group = last[(last["stream"] == key[0]) & (last["learner"] == best)]
+    for experiment, part in traces[~traces["remember"]].groupby("experiment", sort=False):
+        tuning = details[experiment]["tuning"]
+        references = {stream: group for (stream, *_), _, group in best(part, tuning, ALL)}
+        for (stream, *key), of, group in best(part, tuning, FEEDBACK):
+            run, reference = group.iloc[0], references.get(stream)
+            if reference is None:
+                continue
             rows.append(
-                {"experiment": experiment, "learner": best}
-                | dict(zip(("stream", *FEEDBACK), key, strict=True))
-                | {"of": len(learners), "rate": rate_in_words(group.iloc[0]), "tuning": tuning}
+                {"experiment": experiment, "learner": run["learner"], "stream": stream}
+                | dict(zip(FEEDBACK, key, strict=True))
+                | {"of": of, "rate": rate_in_words(run), "tuning": tuning}
                 | {"measure": MEASURE, "rounds": group["round"].max()}
-                | mean_cells(difference(group, listnets, "listnet", MEASURE))
-                | names((experiment, key[0], best), details)
+                | {"reference": title(details, reference)}
+                | mean_cells(paired(group, reference, MEASURE))
+                | names((experiment, stream, run["learner"]), details)
             )
     if not rows:
-        raise SettingError("no learner of the figure descends on what it saw, or every run failed")
+        raise SettingError(
+            "no learner of the figure descends on what it saw beside one that sees every grade, or "
+            "every run failed"
+        )
     return without_failed(pd.DataFrame(rows))
 
 
+def by_returns(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The NDCG@10 of learners from one grade and from all, by how often a query returns and by
+    whether they remember grades, less that of the best linear one that sees every grade and
+    forgets.
+
+    It is of the lists shown, on average over the rounds, or, in the panel `UNVISITED`, of queries
+    that are never visited, after the last round. Differences are paired by seed, with 95 % t
+    intervals over seeds; the best learners are chosen as by `by_feedback`.
+
+    returns : rounds / queries visited
+    line : whose points are joined: those of streams of one generator
+
+    Raises
+    ------
+    SettingError : no learner from one grade is beside one that sees every grade
+    """
+    rows = []
+    for experiment, part in traces.groupby("experiment", sort=False):
+        tuning = details[experiment]["tuning"]
+        found = {(stream, *key): group for (stream, *key), _, group in best(part, tuning, MEMORY)}
+        for (stream, seen, remembers), group in found.items():
+            reference, run = found.get((stream, np.inf, False)), group.iloc[0]
+            if reference is None or seen not in (1, np.inf):
+                continue
+            whose = "one grade" if seen == 1 else "every grade"
+            panels = {REMEMBERING if remembers else FORGETTING: MEASURE}
+            if not remembers:
+                panels[UNVISITED] = "unvisited"
+            for panel, measure in panels.items():
+                if group is reference or group[measure].isna().all():
+                    continue
+                rows.append(
+                    {"experiment": experiment, "learner": run["learner"], "stream": stream}
+                    | {"use": panel, "feedback": whose, "measure": MEASURE}
+                    | {"returns": (group["round"] / group["visited"]).mean()}
+                    | {"line": "" if run["generator"] == "data" else run["generator"]}
+                    | {"rate": rate_in_words(run), "tuning": tuning}
+                    | {"rounds": group["round"].max(), "reference": title(details, reference)}
+                    | mean_cells(paired(group, reference, measure))
+                    | names((experiment, stream, run["learner"]), details)
+                )
+    if not rows:
+        raise SettingError(
+            "no learner from one grade is beside one that sees every grade, or every run failed"
+        )
+    return without_failed(pd.DataFrame(rows))
+
+
+def title(details: dict, group: pd.DataFrame) -> str:
+    """The title of the learner of some final rows."""
+    run = group.iloc[0]
+    return details[run["experiment"]]["titles"]["learners"][run["learner"]]
+
+
+def paired(group: pd.DataFrame, others: pd.DataFrame, measure: str) -> pd.Series:
+    """The differences of a measure between the final rows of two learners, by seed."""
+    return group.set_index("seed")[measure] - others.set_index("seed")[measure]
+
+
+def best(part: pd.DataFrame, tuning: str, keys: tuple[str, ...]) -> Iterator[tuple]:
+    """The best learner of each kind on each stream of an experiment: the stream and the values of
+    `keys`, of how many learners it is the best, and its final rows at its rate, of reported seeds.
+
+    Which one is best, by NDCG@10 of the lists shown, is chosen as rates are: on seeds of their own,
+    if the experiment sets some aside and the reading `tuning` is "held-out".
+
+    keys : columns of the traces, or of `_feedback`; learners with NaN in one are left out
+    """
+    ends = finals(part)
+    chosen = chosen_rates(ends, MEASURE, tuning)
+    last = at_chosen_rates(ends, chosen)
+    aside = ends[ends["tuning_seed"]].merge(chosen, on=[*GROUP, "setting"])
+    aside = aside if tuning == "held-out" and len(aside) else last
+    last, aside = (frame.assign(**_feedback(frame)) for frame in (last, aside))
+    scores = aside.groupby([*GROUP, *keys], sort=False)[MEASURE].mean().dropna().reset_index()
+    for key, learners in scores.groupby(["stream", *keys], sort=False):
+        first = learners.loc[learners[MEASURE].idxmax(), "learner"]
+        yield key, len(learners), last[(last["stream"] == key[0]) & (last["learner"] == first)]
+
+
 def _feedback(rows: pd.DataFrame) -> dict[str, pd.Series]:
-    """The columns `FEEDBACK` of `by_feedback`; no `use` for a learner that is not compared."""
+    """The columns of `FEEDBACK`, `ALL` and `MEMORY` that traces lack: no `seen` for learners
+    without feedback, no `use` for those that the figure by feedback leaves out.
+    """
     of_clicks = rows["user"] != ""
     grades = rows["k"].map(lambda k: NUMBERS.get(k, str(k)))
-    use = rows["way"].map(USES).where(rows["kind"] != "listnet")
-    seen = rows["k"].where(rows["k"] > 0, np.inf).mask(of_clicks, 0)
-    return dict(zip(FEEDBACK, (grades.mask(of_clicks, "clicks"), seen, use), strict=True))
+    use = rows["way"].map(USES).where(~rows["kind"].isin(("listnet", "newton")))
+    learns = ~rows["kind"].isin(WITHOUT_FEEDBACK)
+    seen = rows["k"].where(rows["k"] > 0, np.inf).mask(of_clicks, 0).where(learns)
+    every = seen.where(seen == np.inf)
+    columns = (grades.mask(of_clicks, "clicks"), seen, use, every)
+    return dict(zip((*FEEDBACK, *ALL), columns, strict=True))
 
 
 def by_use(traces: pd.DataFrame, details: dict) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from scant.measures import recordable
 from scant.present.intervals import over_seeds
 from scant.present.traces import GROUP, names
 from scant.rankers import top
+from scant.rankers.newton import Newton
 from scant.rankers.policy_gradient import PolicyGradient
 from scant.rankers.ridge import Ridge
 
@@ -35,6 +36,7 @@ PLAYED = {
     "sign": "",
     "user": "",
     "iterate": "",
+    "remember": False,
     "way": "",
 }
 AS_SEEN, CONTROL, UNBIASED, EVERY_GRADE = "as seen", "control variate", "unbiased", "every grade"
@@ -78,7 +80,7 @@ def way(kind: str, played: dict) -> str:
     """What a learner makes of what it sees, in words; "" for all that learn from no grade or
     click.
     """
-    if kind in ("ogd", "listnet") and played.get("objective"):
+    if kind == Newton.kind or (kind in ("ogd", "listnet") and played.get("objective")):
         return EVERY_GRADE
     if kind == "rtop":
         return UNBIASED if played["mismatch"] == 1 else SCALED
