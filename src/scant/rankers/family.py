@@ -632,8 +632,8 @@ class Top(Contextual):
         *_steps("-top", "learners with feedback at the top", "only the top"),
         Shown(
             "figure-feedback",
-            caption="What each bit of feedback costs learners that remember no grade: how far time- "
-            "averaged NDCG@10 at the horizon, exploration included, is behind that of the "
+            caption="What each bit of feedback costs learners that remember no grade: how far "
+            "time-averaged NDCG@10 at the horizon, exploration included, is behind that of the "
             "best linear learner that sees every grade, by how many they see in each round. "
             "They take steps on a loss of the documents seen as it is; or fit their grades "
             "by least squares, with optimism at place k if that is better; or take steps on "
