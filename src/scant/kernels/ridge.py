@@ -9,6 +9,7 @@ from collections import namedtuple
 import numpy as np
 
 from scant.kernels import compiled
+from scant.kernels.clicks import browse
 from scant.kernels.pieces import SUMS, keep, longest, measure_both, prefetch, score
 from scant.kernels.sorting import sort_scores, sorter
 
@@ -19,7 +20,7 @@ BLOCK = 16
 # how many times as many rounds pass until the inverse's largest eigenvalue is computed again
 RENEWED = 1.5
 LOOSE = 1 + 1e-9  # an earlier width bounds a later one but for rounding
-Learner = namedtuple("Learner", "explore k penalty alpha within")
+Learner = namedtuple("Learner", "explore k penalty alpha within click stop chances shifts")
 
 
 @compiled(fastmath=SUMS)
@@ -173,15 +174,17 @@ def recall(known, sums, intercept, scores):
 
 
 @compiled()
-def means_seen(x, shown, label, seen, target):
-    """The mean features of the first `seen` documents shown, with a 1 behind them, into `target`;
-    returns their mean grade.
+def means_seen(x, shown, answers, target):
+    """The mean features of the first documents shown, with a 1 behind them, into `target`; returns
+    the mean of the answers.
+
+    answers : float64 (seen), the grades or clicks of the first documents shown
     """
-    d, total = x.shape[1], 0.0
+    d, total, seen = x.shape[1], 0.0, answers.shape[0]
     target[:] = 0.0
     for p in range(seen):
         i = shown[p]
-        total += label[i]
+        total += answers[p]
         for j in range(d):
             target[j] += x[i, j]
         target[d] += 1.0
@@ -204,6 +207,9 @@ def play(rounds, tables, learner, recorded, random, weights, sums, counts, ranke
     alpha : how many widths are added to a score (UCB), or how far weights are drawn (THOMPSON)
     within : the share of the means over the documents seen that is taken from their features and
         grades before they are fitted
+    click, stop : of the user from whose clicks it learns in place of grades, see
+        `scant.kernels.clicks.play`; `click` has no rows if it sees grades
+    chances, shifts : float64 (k), a click in a place counts click / chance - shift
     weights : float64 (features + 1), the intercept last, where to start; where it ends after the
         call
     sums : float64 (documents), of the grades seen of each, which it adds to, and ranks documents
@@ -223,7 +229,7 @@ def play(rounds, tables, learner, recorded, random, weights, sums, counts, ranke
     gains, discounts, _ = tables
     measures, ideals, empty, measured, _, _ = recorded
     filled = 0  # rows of weights kept
-    explore, k, penalty, alpha, within = learner
+    explore, k, penalty, alpha, within, click, stop, chances, shifts = learner
     largest, d, remembers = longest(offsets), features.shape[1], sums.shape[0] > 0
     flat, flat_ideals = features.reshape(features.size), ideals.reshape(ideals.size)
     all_scores, all_drawn = np.empty(largest, np.float32), np.empty(largest, np.float32)
@@ -232,7 +238,8 @@ def play(rounds, tables, learner, recorded, random, weights, sums, counts, ranke
     spread = np.eye(d + 1) / (math.sqrt(penalty) if explore == THOMPSON else penalty)
     product, turned, drawn_weights = np.empty(d + 1), np.empty(d + 1), np.empty(d + 1)
     block, products = np.zeros((BLOCK, d + 1)), np.empty((BLOCK, d + 1))
-    x_mean, grade_mean = np.zeros(d + 1), 0.0
+    x_mean, mean = np.zeros(d + 1), 0.0
+    all_answers, all_clicked = np.empty(largest), np.empty(click.shape[0], np.int8)
     # with fewer documents than features some direction is unseen: its eigenvalue is 1 / penalty
     eigenvalue, renewed = 1 / penalty, (d + 1) / k
     bounds = np.full(features.shape[0] if explore == UCB else 0, np.inf)
@@ -304,21 +311,30 @@ def play(rounds, tables, learner, recorded, random, weights, sums, counts, ranke
             measured[t],
         )
 
+        answers = all_answers[:seen]
+        if click.shape[0] > 0:
+            clicked = all_clicked[:seen]
+            browse(shown, label, click, stop, random, clicked)
+            for p in range(seen):
+                answers[p] = clicked[p] / chances[p] - shifts[p]
+        else:
+            for p in range(seen):
+                answers[p] = label[shown[p]]
         if within > 0.0:
-            grade_mean = within * means_seen(x, shown, label, seen, x_mean)
+            mean = within * means_seen(x, shown, answers, x_mean)
         for p in range(seen):
             i = shown[p]
             fill(x[i], block[0])
             if within > 0.0:
                 for j in range(d + 1):
                     block[0, j] -= within * x_mean[j]
-            grade = label[i] - grade_mean
+            grade = answers[p] - mean
             if explore == THOMPSON:
                 fit_by_root(spread, weights, block[0], grade, product, turned)
             else:
                 fit_by_inverse(spread, weights, block[0], grade, product)
             if remembers:
-                sums[start + i] += label[i]
+                sums[start + i] += answers[p]
                 known[i] += 1
         updated[t] = 1
     return queries.shape[0]

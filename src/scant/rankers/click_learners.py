@@ -12,7 +12,6 @@ from typing import ClassVar
 import numpy as np
 
 from scant.declare.declarations import Look, Setting
-from scant.errors import SettingError
 from scant.measures import rank
 from scant.rankers import clicks
 from scant.rankers.learners import RATES, Contextual
@@ -425,22 +424,8 @@ class Ips(FromClicks):
     def check(cls, settings) -> None:
         super().check(settings)
         propensities = settings.get("propensities", PROPENSITIES.absent)
-        user = clicks.user_for(settings.get("user", USER.absent), 0)
-        if propensities in ("known", "affine") and any(user.stop):
-            raise SettingError(
-                f"propensities: {propensities} needs a user who looks by position, and never "
-                "leaves. Whether this one comes to a place depends on the documents above it. Use "
-                "propensities: swapped, or another user"
-            )
-        if propensities != "none" and min(user.look) == 0:
-            raise SettingError(
-                "user: with look 0 a place is never looked at, and has no inverse propensity"
-            )
-        if propensities == "affine" and min(row[-1] - row[0] for row in user.click) <= 0:
-            raise SettingError(
-                "propensities: affine needs a user who clicks more on the largest grade than on "
-                "grade 0. Use known"
-            )
+        if propensities != "none":
+            clicks.check_propensities(propensities, settings.get("user", USER.absent))
 
 
 LEARNERS = {learner.kind: learner for learner in (PDGD, DBGD, Clicked, Ips)}

@@ -190,3 +190,25 @@ def user_for(user: str | Mapping, largest_grade: int) -> User:
         )
     click, stop = tables[min(grade for grade in tables if grade >= largest_grade)]
     return User((tuple(map(float, click)),), tuple(map(float, stop)), tuple(map(float, look)))
+
+
+def check_propensities(propensities: str, user) -> None:
+    """Raise a SettingError if clicks of a user cannot be corrected so: by propensities that are
+    known, by the affine correction, or by propensities that swaps estimate.
+    """
+    user = user_for(user, 0)
+    if propensities in ("known", "affine") and any(user.stop):
+        raise SettingError(
+            f"propensities: {propensities} needs a user who looks by position, and never leaves. "
+            "Whether this one comes to a place depends on the documents above it. Use "
+            "propensities: swapped, or another user"
+        )
+    if propensities == "affine" and min(row[-1] - row[0] for row in user.click) <= 0:
+        raise SettingError(
+            "propensities: affine needs a user who clicks more on the largest grade than on grade "
+            "0. Use known"
+        )
+    if min(user.look) == 0:
+        raise SettingError(
+            "user: with look 0 a place is never looked at, and has no inverse propensity"
+        )

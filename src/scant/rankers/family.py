@@ -718,7 +718,7 @@ class Top(Contextual):
                     )
                 if "theory" in settings.get("rates", []):
                     top.check_theory(complete)
-            if settings["kind"] in click_learners.LEARNERS:
+            if "user" in settings or settings["kind"] in click_learners.LEARNERS:
                 self._check_user(study, datasets, experiment["streams"], learner)
         if "figure-top-regret" in experiment["figures"] and not experiment["regret"]:
             raise SettingError("figure-top-regret shows what regret: true finds")

@@ -14,7 +14,7 @@ import numpy as np
 from scant.declare.declarations import Look, Setting, whole_number
 from scant.errors import SettingError
 from scant.measures import rank
-from scant.rankers import estimators
+from scant.rankers import clicks, estimators
 from scant.rankers.learners import REMEMBER, Contextual
 
 EXPLORE = ("greedy", "ucb", "thompson")  # in the order of scant.kernels.ridge
@@ -51,6 +51,19 @@ EXPLORED = Setting(
     "the fitted ones (thompson).",
     absent="greedy",
 )
+USER = Setting(
+    "user",
+    clicks.RULE,
+    "The simulated user whose clicks on the first k documents are seen in place of grades, as of "
+    "learners from clicks; every grade is seen as it is if absent.",
+)
+PROPENSITIES = Setting(
+    "propensities",
+    {"enum": ["known", "affine"]},
+    "What clicks below the first place are divided by: the probability that their place is looked "
+    "at (known), or that corrected for trust (affine), as of the kind ips.",
+    ours=True,
+)
 LAMBDAS = _numbers(
     "lambdas", "The penalties of ridge regression to play; one is chosen as rates are."
 )
@@ -73,6 +86,9 @@ class Settings:
     alpha : how many standard errors are added to a score, or how far weights are drawn
     within : the share of the means over the documents seen that is taken from what is fitted
     remember : whether it remembers grades
+    user : the name of the user from whose clicks it learns; "" if it sees grades
+    click, stop, look : the user's probabilities, see `clicks.User`
+    propensities : what clicks are divided by, see `PROPENSITIES`; "none" for nothing
     measure : the measure whose loss is recorded as the learner's own
     """
 
@@ -82,6 +98,11 @@ class Settings:
     alpha: float
     within: float = 0.0
     remember: bool = False
+    user: str = ""
+    click: tuple[tuple[float, ...], ...] = ()
+    stop: tuple[float, ...] = ()
+    look: tuple[float, ...] = (1.0,)
+    propensities: str = "none"
     measure: str = "ndcg@10"
 
 
@@ -103,7 +124,7 @@ class Ridge(Contextual):
         "Ridge regression of the grades seen, with an intercept: greedy, optimistic (LinUCB; Li et "
         "al. 2010) or by Thompson sampling (Agrawal & Goyal 2013) at place k."
     )
-    settings = (K, EXPLORED, LAMBDAS, ALPHAS, WITHIN, REMEMBER)
+    settings = (K, EXPLORED, LAMBDAS, ALPHAS, WITHIN, REMEMBER, USER, PROPENSITIES)
     looks: ClassVar = {"": Look("vermilion", "*"), "greedy": Look("vermilion", "s", ":")}
     sees = "top"
     branch = 0
@@ -113,6 +134,15 @@ class Ridge(Contextual):
         super().__init__(facts, rate, settings, random)
         self.k, n = settings.k, facts["features"] + 1
         self.memory = {}  # of each query, by its features, the sums and counts of grades seen
+        # a click in a place counts click / chance - shift
+        self.user, shown = None, settings.k if settings.user else 0
+        self.chances, self.shifts = np.ones(shown), np.zeros(shown)
+        if settings.user:
+            self.user = clicks.User(settings.click, settings.stop, settings.look)
+            if settings.propensities == "known":
+                self.chances = self.user.propensities(shown)
+            elif settings.propensities == "affine":
+                self.chances, self.shifts = self.user.affine(shown)
         self.weights = np.zeros(n)
         self.matrix, self.sums = rate * np.eye(n), np.zeros(n)
         self.root = np.eye(n) / np.sqrt(rate)  # root root' is the matrix's inverse
@@ -122,7 +152,12 @@ class Ridge(Contextual):
         k, explore = entry.get("k", K.absent), entry.get("explore", EXPLORED.absent)
         alpha = 0.0 if explore == "greedy" else entry["alpha"]
         k = EVERY_GRADE if k == estimators.ALL else k
-        options = {key: entry[key] for key in ("within", "remember") if key in entry}
+        names = ("within", "remember", "propensities")
+        options = {key: entry[key] for key in names if key in entry}
+        if chosen := entry.get("user"):
+            user = clicks.user_for(chosen, facts["largest_grade"])
+            options |= {"click": user.click, "stop": user.stop, "look": user.look}
+            options["user"] = chosen if isinstance(chosen, str) else clicks.OWN
         return Settings(cls.kind, k, explore, alpha, **options)
 
     @classmethod
@@ -148,6 +183,29 @@ class Ridge(Contextual):
             raise SettingError(f"explore: where all grades are seen {explore} has nothing to find")
         if k == 1 and settings.get("within") == 1:
             raise SettingError("within: one grade less its own mean teaches nothing. Use k above 1")
+        cls._check_user(settings, k)
+
+    @classmethod
+    def _check_user(cls, settings, k) -> None:
+        """Raise a SettingError for clicks that say nothing of grades, and what goes without
+        them.
+        """
+        propensities = settings.get("propensities")
+        if "user" not in settings:
+            if propensities:
+                raise SettingError(f"propensities: {propensities} is for clicks: name a user")
+            return
+        if propensities:
+            clicks.check_propensities(propensities, settings["user"])
+        elif k != 1:
+            raise SettingError(
+                "user: below the first place clicks depend on the place, too. Use k: 1, or "
+                "propensities: known or affine"
+            )
+        if k == estimators.ALL:
+            raise SettingError(
+                "user: clicks are seen on documents shown. Say how many, such as k: 10"
+            )
 
     def rank(self, features) -> np.ndarray:
         scores = self.scores(features, self.weights[:-1])
@@ -177,6 +235,9 @@ class Ridge(Contextual):
         """Fit the grades of the first k documents shown, too."""
         seen, within = ranking[: self.k], self.setup.within
         documents, of_seen = _with_intercept(features[seen]), grades[seen].astype(np.float64)
+        if self.user:
+            clicked = self.user.clicks(grades[seen], self.random)
+            of_seen = clicked / self.chances[: len(seen)] - self.shifts[: len(seen)]
         if self.setup.remember:
             sums, counts = self._memory(features)
             sums[seen] += of_seen
@@ -212,8 +273,17 @@ class Ridge(Contextual):
         from scant.kernels import ridge
 
         explore, setup = EXPLORE.index(self.setup.explore), self.setup
+        click = self.user.chances(setup.k) if self.user else np.empty((0, 0))
         learner = ridge.Learner(
-            explore, setup.k, float(self.rate), float(setup.alpha), float(setup.within)
+            explore,
+            setup.k,
+            float(self.rate),
+            float(setup.alpha),
+            float(setup.within),
+            click,
+            np.array(setup.stop, np.float64),
+            self.chances,
+            self.shifts,
         )
         documents = len(stream.features)
         own = {name: records[name] for name in ("ranker", "events")}
