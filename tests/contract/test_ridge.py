@@ -29,7 +29,16 @@ def both(stream, entry, rounds=120):
 
 @pytest.mark.parametrize("explore", EXPLORE)
 @pytest.mark.parametrize("k", [1, 2, 10, 100])
-@pytest.mark.parametrize("further", [{}, {"remember": True}, {"within": 0.6}])
+@pytest.mark.parametrize(
+    "further",
+    [
+        {},
+        {"remember": True},
+        {"within": 0.6},
+        {"user": "almost-random"},
+        {"user": "trust", "propensities": "affine", "remember": True, "within": 0.3},
+    ],
+)
 def test_the_compiled_loop_is_the_plain_class(stream, explore, k, further):
     """The class solves the normal equations in each round; the loop takes in documents."""
     one, other = both(stream, {"k": k, "explore": explore, "alpha": 0.7} | further)
@@ -96,6 +105,10 @@ def test_settings_that_do_nothing_are_refused():
         ({"alphas": [1.0]}, "alphas do nothing"),
         ({"k": "all", "explore": "ucb"}, "explore: where all grades are seen"),
         ({"within": 1}, "within: one grade less its own mean"),
+        ({"k": 10, "user": "position"}, "user: below the first place clicks depend on the place"),
+        ({"k": 10, "user": "perfect", "propensities": "known"}, "known needs a user who looks by"),
+        ({"k": "all", "user": "trust", "propensities": "affine"}, "user: clicks are"),
+        ({"propensities": "known"}, "propensities: known is for clicks: name a user"),
     ):
         with pytest.raises(SettingError, match=reason):
             Ridge.check(settings)
