@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -44,7 +45,10 @@ GRIDS = {
     "mismatch": [1, 10, 100, 1000, 10000],  # without it the papers' estimate is not at its best
 }
 # At the top weights may be long enough for scores to reach the grades.
-READINGS = {"top": {"mismatch": 1, "radius": 10.0, "grid": "tuning-seeds"}, "perceptron": {}}
+READINGS = {
+    "top": {"mismatch": 1, "radius": 10.0, "grid": "tuning-seeds", "unvisited": 0.3},
+    "perceptron": {},
+}
 RANGE = (-1.0, 1.0)  # of differences of NDCG@10
 
 
@@ -56,6 +60,8 @@ class Leaderboard(pd.DataFrame):
         each query, as those of files and arrays are
     mean, low, high, n : NDCG@10 of the lists shown, averaged over the rounds: its mean over n seeds
         with a 95 % t interval; NaN, and an n of 0, if every run of the learner failed
+    unvisited : NDCG@10 of queries that are never visited, by the learner's own ranking after the
+        last round, averaged over seeds: what it has learnt, and not what it remembers
     difference, difference_low, difference_high : by how much the first learner is ahead of this
         one, paired by seed, with the 95 % confidence sequence that claims are judged by. It
         supposes that differences are near normal, holds however often seeds are added, and has no
@@ -157,7 +163,7 @@ def play(
         except DataError as error:  # of arrays, whose file will be gone
             file = error.file.removeprefix(f"{folder}/")
             raise DataError(file, error.reason, error.line, error.advice) from error
-        finals = ranking.finals(Runs(NAME, files, plan.details(NAME)))
+        finals = ranking.by_measure(Runs(NAME, files, plan.details(NAME)))
     board = Leaderboard(_rows(finals, list(learners)))
     streams = map(plan.study["streams"].get, board["stream"])
     board.insert(1, "features", [level(entry, "features", plan.datasets) for entry in streams])
@@ -336,19 +342,27 @@ def _play(plan: Plan, folder: Path) -> Iterator[str]:
         yield str(target)
 
 
-def _rows(finals: ranking.Finals, learners: list[str]) -> pd.DataFrame:
-    """The rows of a `Leaderboard`, the best mean of each stream first."""
-    rows = []
-    for stream, values in finals.table.groupby("stream", sort=False):
+def _rows(finals: list[ranking.Finals], learners: list[str]) -> pd.DataFrame:
+    """The rows of a `Leaderboard`, the best mean of each stream first.
+
+    finals : by measure, NDCG@10 first
+    """
+    rows, by_measure = [], {one.measure: one.table for one in finals}
+    offline = by_measure.get(
+        ranking.UNVISITED, pd.DataFrame(columns=["stream", "learner", "value"])
+    )
+    offline = offline.groupby(["stream", "learner"])["value"].mean()
+    for stream, values in finals[0].table.groupby("stream", sort=False):
         by_seed = values.pivot_table("value", "seed", "learner").reindex(columns=learners)
         for learner in by_seed.mean().sort_values(ascending=False).index:
             row = mean_cells(by_seed[learner])
+            row["unvisited"] = offline.get((stream, learner), np.nan)
             if learner != learners[0]:
                 ahead = judge(by_seed[learners[0]] - by_seed[learner], claimed("greater"), RANGE)
                 row |= {"difference": ahead.estimate, "ahead": ahead.inside}
                 row |= {"difference_low": ahead.low, "difference_high": ahead.high}
                 row["verdict"] = ahead.verdict
             rows.append({"stream": stream, "learner": learner} | row)
-    columns = ["stream", "learner", "mean", "low", "high", "n", *ranking.DIFFERENCE]
+    columns = ["stream", "learner", "mean", "low", "high", "n", "unvisited", *ranking.DIFFERENCE]
     board = pd.DataFrame(rows, columns=[*columns, "ahead", "verdict"])
     return board.astype({"ahead": "Int64"})

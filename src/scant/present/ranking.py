@@ -24,6 +24,8 @@ LEVEL = 0.95
 TUNINGS = ("held-out", "paper")
 ROUNDING = 1e-12  # differences this small are none
 DIFFERENCE = ["difference", "difference_low", "difference_high"]  # to the best
+UNVISITED = "unvisited"  # a final measure that is no measure of a list shown
+WORDS = {UNVISITED: "NDCG@10 of queries never visited, by learners' own rankings at the end"}
 HOW = "by paired t intervals over seeds, 95 % for all pairs on a stream together (Bonferroni)"
 
 
@@ -98,7 +100,8 @@ def titled(board: pd.DataFrame, finals: Finals, experiment: str) -> pd.DataFrame
         feedback=named[0].map(finals.feedback).fillna(""),
         experiment=experiment,
         measure=finals.measure,
-        in_words=title_of(finals.measure) if recordable(finals.measure) else finals.quantity.words,
+        in_words=WORDS.get(finals.measure)
+        or (title_of(finals.measure) if recordable(finals.measure) else finals.quantity.words),
         better=finals.quantity.better,
         tuning=finals.tuning,
     )
@@ -109,8 +112,8 @@ def finals(runs: Runs, measure: str | None = None, tuning: str | None = None) ->
     measure in common.
 
     runs : of the experiment
-    measure : for online learners NDCG@10 or another that the runs recorded; otherwise the family's
-        only one
+    measure : for online learners NDCG@10, another that the runs recorded, or "unvisited"; otherwise
+        the family's only one
     tuning : "held-out" or "paper"; the experiment's own if absent
 
     Raises
@@ -140,6 +143,8 @@ def _finals(name: str, frame, details_by_name: dict, measure=None, tuning=None) 
         return None
     several = "measure" in declared[final].options
     measures = [column for column in frame.columns if recordable(column)] if several else [final]
+    if several and UNVISITED in frame and frame[UNVISITED].notna().any():
+        measures.append(UNVISITED)
     measure = measure or measures[0]
     check_name("measure", measure, measures)
     tuning = _reading(name, details, tuning, "tuning_seed" in frame and frame["tuning_seed"].any())
