@@ -348,9 +348,7 @@ def _rows(finals: list[ranking.Finals], learners: list[str]) -> pd.DataFrame:
     finals : by measure, NDCG@10 first
     """
     rows, by_measure = [], {one.measure: one.table for one in finals}
-    offline = by_measure.get(
-        ranking.UNVISITED, pd.DataFrame(columns=["stream", "learner", "value"])
-    )
+    offline = by_measure.get(ranking.UNVISITED, finals[0].table[:0])
     offline = offline.groupby(["stream", "learner"])["value"].mean()
     for stream, values in finals[0].table.groupby("stream", sort=False):
         by_seed = values.pivot_table("value", "seed", "learner").reindex(columns=learners)

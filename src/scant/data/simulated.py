@@ -150,6 +150,32 @@ def two_groups(
     return draw(), None
 
 
+def levels(
+    random: np.random.Generator,
+    queries: int = 1000,
+    documents: int = 20,
+    features: int = 10,
+    level: float = 0.8,
+) -> Simulated:
+    """A feature that raises the grade within a query, and whose level in the query lowers it.
+
+    The first feature is w + z, with w of the document and z of its query; the others tell nothing.
+    The grade is 0.8 w - `level` z + 0.3 e + 2, rounded down and cut to 0 to 4. All of these are
+    standard Gaussians. Within each query the first feature ranks best; over all documents a
+    regression of grades gives it a weight that `level` lowers: to 0 at 0.8, and below 0 beyond.
+    """
+
+    def draw() -> Iterator[Query]:
+        for query in range(queries):
+            x = random.standard_normal((documents, features))
+            z, noise = random.standard_normal(), random.standard_normal(documents)
+            grade = np.floor(0.8 * x[:, 0] - level * z + 0.3 * noise + 2).clip(0, 4)
+            x[:, 0] += z
+            yield query, grade.astype(np.int16), x
+
+    return draw(), None
+
+
 def retrieval(
     random: np.random.Generator,
     x: np.ndarray,
@@ -198,6 +224,7 @@ GENERATORS = {
     "linear": linear,
     "indistinguishable": indistinguishable,
     "two-groups": two_groups,
+    "levels": levels,
 }
 
 

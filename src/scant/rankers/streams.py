@@ -28,6 +28,7 @@ RULES = {
         "The cosine of the angle between good and fair documents.",
         {"minimum": -1, "maximum": 1},
     ),
+    "level": ("How much the level of a query's feature lowers its grades.", {"minimum": 0}),
     "distribution": ("Which distribution of Table B.1.", {"enum": ["first", "second"]}),
     "ratio": ("R_X^2 / margin^2, one more than the rounds.", {"minimum": 3, "maximum": 100_000}),
 }
@@ -39,7 +40,8 @@ STREAM = {
             "description": "The simulation: separable (Figure 2.1), released-code (that of the "
             "authors' code), linear "
             "(noisy grades), indistinguishable (Table B.1), two-groups (fair documents hide good "
-            "ones), or adversary (the lower bound's); or your own as module:function.",
+            "ones), levels (what ranks within queries misleads between them), or adversary (the "
+            "lower bound's); or your own as module:function.",
         },
         "dataset": {"description": "A data set of the registry or of the study's own.", **ID},
         "settings": {
