@@ -223,7 +223,7 @@ MUTATIONS = [
     ("scant_ads/evaluation/quotients.py", CLUSTERS + "::test_the_bound_is_the_least_mean_that_the_capital_does_not_refute[60-0.7]",
      "cap / (loss * self.most)", "cap / (2 * loss * self.most)"),
     ("scant_ads/evaluation/quotients.py", BETS + "::test_bets_are_the_same_where_all_rewards_are_moved_once_a_constant_is_known",
-     "gain, stake = sums[:2] - slopes * sums[2]", "gain, stake = sums[:2]"),
+     "sums[:2] - (slopes * sums[2:]).sum(axis=1)", "sums[:2]"),
     ("scant_ads/evaluation/quotients.py", BETS + "::test_minutes_are_bounded_within_twice_the_width_of_the_delta_method",
      "slopes[0] - middle * slopes[1], 0.0", "slopes[0], 0.0"),
     ("scant_ads/evaluation/quotients.py", BETS + "::test_bets_of_a_stage_do_not_depend_on_it[1]",
