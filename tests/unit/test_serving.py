@@ -23,7 +23,7 @@ SERVER = """
 import sys
 from scant import cli, serving
 serving.load = lambda: True
-cli.main = lambda arguments: exec(arguments[1]) or 0
+cli.main = lambda arguments: exec(arguments[1], {}) or 0
 sys.exit(serving.main())
 """
 SOURCE = {"PYTHONPATH": str(Path(scant.__file__).parents[1])}
