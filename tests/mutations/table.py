@@ -345,7 +345,7 @@ MUTATIONS = [
      "for of in (1 - half, half)", "for of in (half, half)"),
     ("scant_ads/evaluation/lists.py",
      RANKINGS + "::test_a_policy_of_which_a_log_lacks_items_has_a_lower_bound_alone[above]",
-     "np.argmax(np.abs(mean - 1) / error)", "np.argmin(np.abs(mean - 1) / error)"),
+     "if abs(mean - 1) > error:", "if mean - 1 > error:"),
     ("scant_ads/evaluation/lists.py",
      RANKINGS + "::test_both_kinds_of_propensities_say_what_differs_at_the_second_place",
      "self.log.place == 1)", "self.log.place == 2)"),
