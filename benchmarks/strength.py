@@ -54,7 +54,11 @@ GRADES = (
     ({"stream": "yandex-sample", "held_out": 34, "places": 5, "logging_queries": 10}, 0.781, 0.797),
 )
 LIMITS = ((WEAK, 0.0953), (OHSUMED | {"logging_queries": 20}, 0.176), (DIGITS, 0.384))
-ERRORS = ((WEAK, 0.069, 0.045), (OHSUMED, 0.079, 0.038), (DIGITS, 0.028, 0.017))
+ERRORS = (  # click log, of item-position and of pooled weights: the error, and its standard error
+    (WEAK, (0.069, 0.009), (0.045, 0.005)),
+    (OHSUMED, (0.079, 0.008), (0.038, 0.004)),
+    (DIGITS, (0.028, 0.003), (0.017, 0.002)),
+)
 SAFE = (  # click log, visits, logs, and of how many rules of the independent code's count did harm
     (MQ2008 | {"logging_queries": 100}, 1000, "5 of 24"),
     (STRONG | LEAVE | SHARP, 10_000, "11 of 12"),
@@ -168,7 +172,9 @@ def premises(sites: Sites, seeds: int) -> None:
         site = sites.at(settings | LEAVE | {"places": 3})
         limit, truth = learners.ItemPosition().limit(site), site.world.clicks_of(site.target)
         print(f"{named(settings | LEAVE)} {limit.sum() / truth.sum() - 1:.4f} ({known})")
-    print(f"\n{HEAD} root mean squared error, 10,000 visits: item-position, pooled (se; known)")
+    print(
+        f"\n{HEAD} root mean squared error, 10,000 visits (se), known (se), apart: of both weights"
+    )
     for settings, *known in ERRORS:
         squares = []
         for site, log in sites.drawn(settings | {"places": 3}, 10_000, 10 * seeds):
@@ -176,10 +182,12 @@ def premises(sites: Sites, seeds: int) -> None:
             of = [one().of(log, site).clicked for one in (learners.ItemPosition, learners.Pooled)]
             squares.append([(terms.sum(axis=1).mean() / truth - 1) ** 2 for terms in of])
         texts = []
-        for of_one, one in zip(np.transpose(squares), known, strict=True):
+        for of_one, (one, of_known) in zip(np.transpose(squares), known, strict=True):
             root = np.sqrt(np.mean(of_one))
-            texts.append(f"{root:.3f} ({error(of_one) / (2 * root):.3f}; {one:.3f})")
-        print(f"{named(settings)} {'  '.join(texts)}", flush=True)
+            here = error(of_one) / (2 * root)
+            apart = (root - one) / np.hypot(here, of_known)
+            texts.append(f"{root:.3f} ({here:.3f})  {one:.3f} ({of_known:.3f})  {apart:+.1f}")
+        print(f"{named(settings)} {'    '.join(texts)}", flush=True)
 
 
 def safe(sites: Sites, seeds: int) -> None:
