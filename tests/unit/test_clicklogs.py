@@ -95,6 +95,13 @@ def with_model(case):
     return estimates.doubly_robust(case, lambda q: np.full((6, 1), 0.3) * LOOK)
 
 
+def with_right_model(case):
+    """Doubly robust, with the click model of users who look by place."""
+    pulls = (np.array([0.1, 0.55, 1.0])[grades] for grades in GRADES)
+    rates = [of_query[:, None] * LOOK for of_query in pulls]
+    return estimates.doubly_robust(case, rates.__getitem__)
+
+
 # --- probabilities
 
 
@@ -191,6 +198,7 @@ def test_a_log_is_drawn_as_its_world_says(tmp_path):
         (estimates.item_position, "position", 0, 3.031),
         (estimates.pooled, "position", 0, 1.703),
         (with_model, "position", 0, 2.347),
+        (with_right_model, "position", 0, 1.513),
         (estimates.prefix, "navigational", 0, 4.144),
         (estimates.item_position, "navigational", 0.5866, None),
         (estimates.pooled, "navigational", 0.9022, None),

@@ -194,7 +194,7 @@ def test_the_cross_entropy_is_the_least():
     # finite
     two = fitting.Documents(np.array([[1.0], [0.0]]), np.array([0]))
     (w,) = fitting.penalised(two, np.array([1.0, 0.0]), 0.001)
-    assert 0.001 * w == pytest.approx(1 / (1 + np.exp(w)), rel=1e-3)
+    assert 0.001 * w == pytest.approx(1 / (1 + np.exp(w)), rel=0.01)
     assert not fitting.cross_entropy(found, np.zeros(20)).any()
 
     # the penalty is the one that ranks queries best which it did not learn from, here one by one
