@@ -170,6 +170,14 @@ def test_a_query_that_is_held_out_has_a_relevant_document():
         )
 
 
+@pytest.mark.parametrize("documents", [37, 150])
+def test_documents_that_are_alike_tie(documents):
+    """Wherever they stand: else the order of a query would hang on how a processor adds up."""
+    row, weights = np.random.default_rng(0).normal(size=(2, 45))
+    (scores,) = logs.scored([(np.tile(row, (documents, 1)), None)], [0], weights)
+    assert len(set(scores)) == 1
+
+
 # --- fits
 
 
