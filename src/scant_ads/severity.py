@@ -10,10 +10,10 @@ DEAD, SEGMENT, HINDSIGHT, LEAK, SORTED = "dead", "dead-segment", "hindsight", "l
 # errors: nothing is learnt from such a log, and nothing is judged by it
 REFUSED = word_set(
     f"column cut eligible fields full-differs full-eligible full-range full-sum id-twice "
-    f"infinite interleaved item-twice json lines list-cells list-column list-long list- "
-    f"propensity list-reward listed missing mixed no-chance pdrop percent place-gap place- "
-    f"twice policy-sum propensity-of range ratio rows split sums text texts timestamp type "
-    f"{ABOVE} {CERTAIN} {PLACE}"
+    f"infinite interleaved item-twice json lines list-cells list-column list-long "
+    f"list-propensity list-reward listed missing mixed no-chance pdrop percent place-gap "
+    f"place-twice policy-sum propensity-of range ratio rows split sums text texts timestamp "
+    f"type {ABOVE} {CERTAIN} {PLACE}"
 )
 # errors that leave a table without numbers, and why
 WITHHELD = {
@@ -47,8 +47,8 @@ REPEATED = word_set(
     f"unwanted distribution {NOTED} {SEGMENT} {SORTED}"
 )
 QUIET = word_set(
-    "ads-without-clicks braces candidates constant drift empty id index late-key list no- "
-    "clicks no-features passed time"
+    "ads-without-clicks braces candidates constant drift empty id index late-key list "
+    "no-clicks no-features passed time"
 )
 SEVERITY = dict.fromkeys((*REFUSED, *WITHHELD), "error") | dict.fromkeys(
     (*DOUBTS, *REPEATED, *QUIET), "warning"

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from test_ads_api import SUITED, frame
 
 import scant_ads as sa
+from scant_ads import text
 from scant_ads.evaluation import pairs
+from scant_ads.unit import CLICKS
 
 
 def test_of_many_pairs_those_of_the_choice_are_printed(tmp_path):
@@ -106,8 +108,8 @@ def test_pairs_and_the_choice_are_told():
     assert choice["lift_lower"] == rows["a"]["lift_low"]
     said = "Best of 2 by its lower bound: a. It is better than today's policy: its CTR is"
     assert found.decision().startswith(said)
-    ends = (f"{100 * choice[key]:+.1f}" for key in ("lift", "lift_lower", "lift_upper"))
-    lift, low, high = ends
+    ends = ((choice[key], CLICKS, key) for key in ("lift", "lift_lower", "lift_upper"))
+    lift, low, high = (text.signed(*end) for end in ends)
     assert found.decision().endswith(f"{lift[1:]} % higher (95 % interval: {low} to {high})")
     assert "a is better" in found.text() and found.decision() in found.text()
     halves = test.split(0.5)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from ads_logs import ads, problems
+from test_ads_tables import clients, interleaved, places
 from test_wabbit import event, frame
 
 import scant_ads as sa
@@ -75,6 +76,7 @@ ERRORS = {
     "full-sum": (full(**{"propensity:a": 0.2}), ""),
     "id-twice": (pd.concat([visits().assign(visit=range(ROWS))] * 2), "--id visit"),
     "infinite": (spoilt("x", np.inf), ""),
+    "interleaved": (interleaved(), "--columns action=team reward=clicked --propensity 0.5"),
     "item-twice": (lists(action=1), ABOVE),
     "json": (visits(400, c=np.where(np.arange(400) == 7, '{"k": ', OBJECTS)), ""),
     "lines": (dsjson(_label_probability="likely"), ""),
@@ -86,6 +88,7 @@ ERRORS = {
     "listed": (visits(400, c=np.where(np.arange(400) == 107, '{"k": [1]}', OBJECTS)), ""),
     "missing": (spoilt("reward", None), ""),
     "mixed": (spoilt("x", "much"), ""),
+    "no-chance": (places(), ""),
     "pdrop": (dsjson(pdrop=0.5), ""),
     "percent": (visits(400, propensity=25), ""),
     "place-gap": (lists(position=np.tile([1, 2, 4], 1000)), ABOVE),
@@ -93,6 +96,9 @@ ERRORS = {
     "policy-sum": (visits(**{"policy:mine": 0.5}), ""),
     "propensity-of": (lists(), PLACED),
     "range": (visits(400, reward=5), ""),
+    "ratio": (
+        clients(), "--columns action=branch reward=ad_clicks --propensity 0.5 --reward-max 99"
+    ),
     "rows": (TABLE.partition("\n")[0] + "\n", ""),
     "split": (visits().drop(columns="propensity"), "--propensity a=0.5,b=0.5"),
     "sums": (pd.DataFrame({"action": [*"ab"], "clicks": [90, 95], "visits": [900, 905]}), ""),

@@ -244,7 +244,7 @@ def test_a_bad_claim_is_refused(change, message):
         ("{learner: {k: {not: []}}}", "learner.k: a list without alternatives"),
         ("{'on': {settings: {not: {cosin: 1}}}}", "on.settings: unknown key 'cosin'"),
         # a share of 1 at most
-        ("{against: 957}", "final: against: 957 is greater than the maximum of 1"),
+        ("{against: 957}", "final: against: 957 is above the limit of 1.0: lower it"),
         ("{margin: -957}", "final: margin: -957 is less than the minimum of -1"),
         ("{control: {words: none, against: -0.1}}", "control: final: against: -0.1 is less than"),
     ],

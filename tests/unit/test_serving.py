@@ -23,7 +23,7 @@ SERVER = """
 import sys
 from scant import cli, serving
 serving.load = lambda: True
-cli.main = lambda arguments: exec(arguments[1]) or 0
+cli.main = lambda arguments: exec(arguments[1], {}) or 0
 sys.exit(serving.main())
 """
 SOURCE = {"PYTHONPATH": str(Path(scant.__file__).parents[1])}
@@ -71,11 +71,16 @@ class Served:
         return (*client.communicate(timeout=60)[::-1], client.returncode)[::-1]
 
     def started(self, code, **options):
-        """A client whose job has started, and the job's process number."""
+        """A client whose job has started, and the job's process number.
+
+        code : it may say where it has started, by `started()`
+        """
         mark = self.folder / "started"
         mark.unlink(missing_ok=True)
         begin = "import os, signal, time; from pathlib import Path\n"
-        begin += f"Path('new').write_text(str(os.getpid())); Path('new').rename({str(mark)!r})\n"
+        begin += "def started():\n"
+        begin += f"  Path('new').write_text(str(os.getpid())); Path('new').rename({str(mark)!r})\n"
+        begin += "" if "started()" in code else "started()\n"
         client = self.ask(begin + code, **options)
         waited(mark.exists)
         return client, int(mark.read_text())
@@ -155,7 +160,7 @@ def test_a_job_that_differs_in_what_is_read_at_a_start_starts_on_its_own(served,
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_to_the_client_reaches_the_job_which_may_tidy_up(served, number):
     code = f"signal.signal({int(number)}, lambda *_: 1 / 0)\n"
-    code += "try:\n    time.sleep(60)\nfinally:\n    print('tidied')"
+    code += "try:\n    started()\n    time.sleep(60)\nfinally:\n    print('tidied')"
     client, job = served.started(code)
     client.send_signal(number)
     written, complained = client.communicate(timeout=60)

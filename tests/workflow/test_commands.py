@@ -8,8 +8,6 @@ import re
 import runpy
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -194,18 +192,18 @@ def test_commands_of_logs_and_first_steps_print_what_documents_say(tmp_path, mon
 
 
 @pytest.mark.slow
-def test_commands_of_results_print_what_documents_say(finished):
-    """Of the tiny study, in the place of longer ones."""
+def test_commands_of_results_print_what_documents_say(finished, monkeypatch, capsys):
+    """Of the tiny study, in the place of longer ones; in this process, which starts once."""
     folder, results = finished.folder, [one for one in RUN if "results/" in one.text]
     for study in ("tiny", "real-top"):
         reference = f"results/reference/{study}"
         shutil.copytree(ROOT / reference, folder / reference)
     results = [one._replace(text=re.sub(STAND_IN, "results/tiny", one.text)) for one in results]
+    monkeypatch.chdir(folder)
     for command in once(results):
-        words = [sys.executable, "-m", *shlex.split(command.text)]
-        done = subprocess.run(
-            words, cwd=folder, env=finished.environment(), capture_output=True, text=True
-        )
-        check(command, done.returncode, done.stdout or done.stderr)
+        capsys.readouterr()
+        code = cli.main(shlex.split(command.text)[1:])
+        printed = capsys.readouterr()
+        check(command, code, printed.out or printed.err)
     for made in ("tiny.zip", "diff.csv"):
         (folder / made).unlink()

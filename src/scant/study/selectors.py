@@ -2,6 +2,7 @@
 can have is refused.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import chain
@@ -26,6 +27,7 @@ COVERAGE = {
 # Rules with a default are of what no entry of a settled study lacks.
 LACKED_BY_NONE = {"type": "string", "default": ""}
 OWN = "ranker_"  # before the name of a measure, of the learner's own ranking
+_FITTING = set()  # values that were found to fit, each with its key and rule
 
 
 def quantities() -> dict[str, dict[str, Quantity]]:
@@ -192,7 +194,17 @@ def _check(wanted: Mapping, rules: Mapping[str, dict], where: str) -> None:
         for one in alternatives:
             # null stands for a setting that is absent
             if one is not None or "default" in rules[key]:
-                check({key: one}, {"properties": {key: rules[key]}}, where)
+                _check_value(key, one, rules[key], where)
+
+
+def _check_value(key: str, value, rule: dict, where: str) -> None:
+    """Raise a SettingError for a value that does not fit its rule; most claims ask for the same
+    ones, and a validator takes long.
+    """
+    asked = json.dumps([key, value, rule], default=str)
+    if asked not in _FITTING:
+        check({key: value}, {"properties": {key: rule}}, where)
+        _FITTING.add(asked)
 
 
 def _values(wanted) -> Iterator:

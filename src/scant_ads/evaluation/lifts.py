@@ -177,6 +177,12 @@ class Moved:
     shift: float = 0.0
     by: float = 0.0
 
+    @property
+    def estimate(self) -> float | None:
+        """The estimate of the bounds, times the sign, plus the shift; None if they have none."""
+        inner = self.bounds.estimate
+        return None if inner is None else self.sign * inner + self.shift
+
     def lower(self, level: float) -> float:
         """The one-sided lower bound."""
         end = self.bounds.lower(level) if self.sign > 0 else -self.bounds.upper(level)
