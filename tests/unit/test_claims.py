@@ -69,6 +69,18 @@ def test_planted_claims_get_their_verdicts():
     assert table.loc["true", ["source", "experiment"]].tolist() == ["thesis, 3.3", "first"]
 
 
+def test_what_is_computed_is_compared_exactly(monkeypatch):
+    """One seed has it, and decides."""
+    quantities = families.family("fixed-items").quantities
+    one = {name: (of[of["seed"] == 0], about) for name, (of, about) in played(GAMES).items()}
+    level = FIRST | {"against": 100.0}
+    assert judged(traces=one, level=level).loc["level", "verdict"] == "undecided"
+    computed = dataclasses.replace(quantities["game_regret"], certain=True)
+    monkeypatch.setitem(quantities, "game_regret", computed)
+    row = judged(traces=one, level=level).loc["level"]
+    assert entries(row, "verdict test n") == ("holds", "exact", 1)
+
+
 def test_differences_are_paired_by_seed():
     traces = played(GAMES)
     frame, details = traces["first"]

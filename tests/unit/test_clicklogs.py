@@ -2,11 +2,12 @@
 
 from functools import cache
 from itertools import permutations, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from scant.clicklogs import estimates, storage
+from scant.clicklogs import estimates, learners, storage
 from scant.clicklogs.estimates import Case
 from scant.clicklogs.logs import Log, World, click_rates
 from scant.clicklogs.policies import Policy
@@ -94,11 +95,25 @@ def with_model(case):
     return estimates.doubly_robust(case, lambda q: np.full((6, 1), 0.3) * LOOK)
 
 
+def with_right_model(case):
+    """Doubly robust, with the click model of users who look by place."""
+    pulls = (np.array([0.1, 0.55, 1.0])[grades] for grades in GRADES)
+    rates = [of_query[:, None] * LOOK for of_query in pulls]
+    return estimates.doubly_robust(case, rates.__getitem__)
+
+
 # --- probabilities
 
 
-@pytest.mark.parametrize("policy", [LOGGING, BEST, Policy(SCORES, 3, "shuffle", 0.3),
-                                    Policy(SCORES, 3, "epsilon", 0.2)])  # fmt: skip
+POLICIES = {
+    "pl": LOGGING,
+    "shuffle": Policy(SCORES, 3, "shuffle", 0.3),
+    "epsilon": Policy(SCORES, 3, "epsilon", 0.2),
+    "sorted": BEST,
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 def test_marginals_are_those_of_all_lists(policy):
     for q in range(4):
         chances = policy.prefixes(q, LISTS)[:, 2]
@@ -113,9 +128,27 @@ def test_marginals_are_those_of_all_lists(policy):
 @pytest.mark.parametrize("spread", [0.0, 1.5, 5.0])
 def test_places_of_a_long_query_are_filled_once(spread):
     scores = spread * np.random.default_rng(0).normal(size=119)
-    chances = plackett_luce.marginals(scores, 10)
+    chances = plackett_luce.marginals(scores, 10, np.ones(119))
     assert np.abs(chances.sum(axis=0) - 1).max() < 1e-12
-    assert np.abs(plackett_luce.marginals(scores[:10], 10).sum(axis=1) - 1).max() < 1e-12
+    few = plackett_luce.marginals(scores[:10], 10, np.ones(10))
+    assert np.abs(few.sum(axis=1) - 1).max() < 1e-12
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("logging", POLICIES.values(), ids=POLICIES)
+def test_clicks_on_each_document_in_each_place_are_those_of_all_lists(logging, user):
+    log, share = enumerated(user, logging)
+    for q, chances in enumerate(World(GRADES, logging, USERS[user]).clicks_in_log()):
+        rows = log.query == q
+        clicks, listed = share[rows, None] * log.click[rows], log.document[rows]
+        counted = [np.bincount(listed[:, k], clicks[:, k], 6) for k in range(3)]
+        assert np.abs(chances / 4 - np.transpose(counted)).max() < 1e-12
+
+
+def test_of_who_leaves_by_place_no_limit_is_known():
+    user = User(((0.2, 0.5, 0.9),), (0.1, 0.2, 0.3), (1.0, 0.5))
+    for chances in World(GRADES, LOGGING, user).clicks_in_log():
+        assert np.isnan(chances).all(axis=0).tolist() == [False, True, True]
 
 
 # --- worlds
@@ -161,11 +194,11 @@ def test_a_log_is_drawn_as_its_world_says(tmp_path):
 @pytest.mark.parametrize(
     ("estimator", "user", "bias", "deviation"),
     [
-        (estimates.whole_list, "position", 0, 34.169),
         (estimates.prefix, "position", 0, 10.017),
         (estimates.item_position, "position", 0, 3.031),
         (estimates.pooled, "position", 0, 1.703),
         (with_model, "position", 0, 2.347),
+        (with_right_model, "position", 0, 1.513),
         (estimates.prefix, "navigational", 0, 4.144),
         (estimates.item_position, "navigational", 0.5866, None),
         (estimates.pooled, "navigational", 0.9022, None),
@@ -181,7 +214,6 @@ def test_what_each_premise_costs(estimator, user, bias, deviation):
 @pytest.mark.parametrize("target", [BEST, SOFT])
 def test_where_a_premise_holds_an_estimator_is_unbiased(target):
     right = {
-        estimates.whole_list: (*USERS, CONTRAST),
         estimates.prefix: USERS,
         estimates.item_position: ("position", "trust", "random"),
         with_model: ("position", "trust", "random"),
@@ -192,6 +224,23 @@ def test_where_a_premise_holds_an_estimator_is_unbiased(target):
             assert told(estimator, user, target)[0] == pytest.approx(true(user, target), abs=1e-9)
     assert abs(told(estimates.prefix, CONTRAST, target)[0] - true(CONTRAST, target)) > 0.03
     assert abs(told(estimates.pooled, "trust", target)[0] - true("trust", target)) > 0.03
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("logging", [LOGGING, POLICIES["shuffle"], POLICIES["epsilon"]])
+@pytest.mark.parametrize("kind", ["item-position", "prefix", "pooled", "harvested"])
+def test_what_estimates_tend_to_is_their_mean_over_all_lists(kind, logging, user):
+    """Computed without a list, also where a premise is wrong or lists are missing."""
+    queries = SimpleNamespace(visited=range(4))
+    site = learners.Site(None, {"places": 3}, queries, World(GRADES, logging, USERS[user]))
+    vars(site)["target"] = BEST
+    look, estimator = LOOK, learners.made({"kind": kind.replace("harvested", "pooled")})
+    if kind == "harvested":
+        estimator = learners.made({"kind": "pooled", "curve": "harvested"})
+        look, _ = estimator.curve(site.expected, site)
+    log, share = enumerated(user, logging)
+    terms = type(estimator).weighted(Case(log, logging, BEST, look)).clicked
+    assert estimator.limit(site) == pytest.approx(share @ terms, abs=1e-12)
 
 
 def test_conditional_probabilities_are_no_marginal_ones():
@@ -215,9 +264,7 @@ def test_lists_that_the_log_cannot_have_leave_a_lower_bound():
     hold.
     """
     logging = Policy(SCORES, 3, "shuffle", 0.3)
-    wrong = {
-        estimates.whole_list: 0.36, estimates.prefix: 0.61, estimates.item_position: 0.69,
-    }  # fmt: skip
+    wrong = {estimates.prefix: 0.61, estimates.item_position: 0.69}
     log = World(GRADES, logging, USERS["position"]).draw(4000, np.random.default_rng(1))
     for estimator, mean in wrong.items():
         assert told(estimator, "position", BEST, logging)[0] == pytest.approx(mean, abs=6e-3)
@@ -266,6 +313,32 @@ def test_intervals_hold_where_the_premise_does():
     assert min(counted["prefix", "position"], counted["prefix", "navigational"]) >= 37
     assert counted["item_position", "navigational"] == counted["pooled", "navigational"] == 0
     assert counted["doubly_robust", "position"] == 0  # weights may be negative: there is none
+
+
+def test_the_bound_on_a_lead_holds_and_a_policy_does_not_lead_itself():
+    """Of 40 logs; both sides are without exploration, so that the log's own clicks do not count."""
+    world, sorts = World(GRADES, LOGGING, USERS["position"]), Policy(SCORES, 3)
+    lead = (world.clicks_of(BEST) - world.clicks_of(sorts)).sum()
+    worse = Policy(tuple(np.where(s == s.max(), s.min(), s) for s in SCORES), 3)
+    loss = (world.clicks_of(worse) - world.clicks_of(sorts)).sum()
+    bounds = []
+    for seed in range(40):
+        log = world.draw(4000, np.random.default_rng([seed, 4000]))
+        rivals = (BEST, sorts), (worse, sorts), (sorts, sorts)
+        bounds.append([estimates.least_lead(log, LOGGING, *pair, LOOK) for pair in rivals])
+    of_best, of_worse, of_itself = np.transpose(bounds)
+    assert (of_best <= lead).sum() >= 37 and of_best.min() > lead / 2
+    assert (of_worse <= loss).sum() >= 37 and loss < -0.1
+    assert np.abs(of_itself).max() < 1e-9
+
+
+@pytest.mark.parametrize(("user", "refuted"), [("position", 0), ("trust", 0), ("random", 0),
+                                               ("navigational", 40)])  # fmt: skip
+def test_a_log_refutes_that_what_stands_above_does_not_matter(user, refuted):
+    world = World(GRADES, LOGGING, USERS[user])
+    logs = [world.draw(4000, np.random.default_rng([seed, 7])) for seed in range(40)]
+    accused = sum(estimates.premise_p(log, LOGGING) < 0.05 for log in logs)
+    assert accused == refuted or (not refuted and accused <= 5)
 
 
 def test_intervals_of_a_place():

@@ -79,6 +79,10 @@ def visited() -> pd.DataFrame:
     return frame(*({"visits": 10**at} for at in (3, 4, 5)), bias=-0.033, held=16.0, objective="")
 
 
+def fitted() -> pd.DataFrame:
+    return visited().assign(logging=lambda rows: 0.5 + rows["visits"] / 1e6, log="log")
+
+
 def stepped() -> pd.DataFrame:
     rates = ("best rate in hindsight", "tuned rate", "theory's rate", "rate 0.01")
     points = ({"steps": way} for way in (*rates, "AdaGrad", "DoG", "coin betting", "COCOB"))
@@ -132,6 +136,7 @@ FRAMES = {
     drawing.feedback: costs,
     drawing_clicks.premises: visited,
     drawing_clicks.learning: visited,
+    drawing_clicks.strength: fitted,
     drawing_games.averages: lambda: rounds().assign(horizon=10_000, k=0),
     drawing_games.against_horizon: lambda: grown("horizon"),
     drawing_games.against_items: lambda: grown("items"),

@@ -52,6 +52,39 @@ def learning(frame: pd.DataFrame):
     return figure
 
 
+def strength(frame: pd.DataFrame):
+    """Gains over the ranker that logs against its own NDCG@10; a row of panels for each world, if
+    it has two numbers of visits.
+
+    The rankers that log are evenly spaced, and gains of more than 0.02 are logarithmic: where the
+    ranker is good, small gains count.
+    """
+    style.apply()
+    frame = panels.named(frame)
+    figure, axes = panels.grid(frame, most=2)
+    looks, handles = style.looks(frame), {}
+    for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
+        logging = sorted(panel["logging"].unique())
+        panel = panel.assign(place=panel["logging"].map(logging.index))
+        axis.axhline(0, color="0.5", lw=0.8, zorder=1)
+        axis.set(xlabel="logging ranker's NDCG@10", ylabel="gain in NDCG@10")
+        axis.set_yscale("symlog", linthresh=0.02, linscale=0.5)
+        axis.set_ylim(frame["low"].min() - 0.01, frame["high"].max() + 0.05)
+        ticks = [sign * gain for gain in (0.02, 0.05, 0.1, 0.2, 0.5) for sign in (-1, 1)]
+        low, high = axis.get_ylim()
+        ticks = [0.0, *(tick for tick in ticks if low <= tick <= high)]
+        axis.set_yticks(ticks, [f"{tick:+g}" if tick else "0" for tick in ticks])
+        axis.yaxis.set_minor_locator(ticker.NullLocator())
+        axis.set_xticks(range(len(logging)), [f"{one:.3f}" for one in logging])
+        for learner, look in looks.items():
+            rows = panel[panel["learner"] == learner].sort_values("place")
+            if len(rows):
+                handles[learner] = panels.points(axis, rows, "place", look, learner)
+        panels.head(axis, panel)
+    panels.legend(figure, handles, f"means over seeds; bars: {panels.INTERVAL}")
+    return figure
+
+
 def _panels(frame: pd.DataFrame, beside: float = 0.0, note: str = "", legend: bool = True):
     """A figure with the means of learners against visits: the figure, the learners' looks, and each
     axis with its rows.

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scant.bandits import intervals, likelihood
+from scant.bandits import above, intervals, likelihood
 from scant.clicklogs.logs import Log
 from scant.clicklogs.policies import Policy
 
-LEVEL = 0.95  # of the intervals
+LEVEL = 0.95  # of the intervals, and of the test of a premise
+ROUNDING = 1e-300
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,6 @@ def prefix(case: Case) -> Weighted:
     return _by_place(case, weights / np.cumprod(case.log.given_above, axis=1))
 
 
-def whole_list(case: Case) -> Weighted:
-    """Weights P(list) of the target over that of the log, for each of its places."""
-    of_prefixes = prefix(case)
-    last = (of_prefixes.clicked + of_prefixes.missed)[:, -1:]
-    return _by_place(case, np.broadcast_to(last, case.log.click.shape))
-
-
 def pooled(case: Case) -> Weighted:
     """Weights look_k P(d in place k) of the target over sum_j look_j P(d in place j) of the log,
     for a document wherever it was shown.
@@ -145,7 +139,7 @@ def _pulls(case: Case, visits: np.ndarray) -> Callable[[int], np.ndarray]:
     return rates
 
 
-# --- counts, and the position curve that they tell
+# --- counts, and what they tell: limits, a test of the premise, the position curve
 
 
 class Counts(NamedTuple):
@@ -159,15 +153,54 @@ class Counts(NamedTuple):
     starts: np.ndarray
 
 
+def starts(logging: Policy) -> np.ndarray:
+    """Where the documents of each query start among all, and the last ones end."""
+    return np.cumsum([0, *map(len, logging.scores)])
+
+
 def counted(log: Log, logging: Policy) -> Counts:
     """The counts of a log."""
-    starts, places = np.cumsum([0, *map(len, logging.scores)]), log.click.shape[1]
-    cell = (starts[log.query][:, None] + log.document) * places + np.arange(places)
+    ends, places = starts(logging), log.click.shape[1]
+    cell = (ends[log.query][:, None] + log.document) * places + np.arange(places)
     clicks, showings = (
-        np.bincount(of.ravel(), minlength=starts[-1] * places).reshape(-1, places).astype(float)
+        np.bincount(of.ravel(), minlength=ends[-1] * places).reshape(-1, places).astype(float)
         for of in (cell[log.click], cell)
     )
-    return Counts(clicks, showings, starts)
+    return Counts(clicks, showings, ends)
+
+
+def item_position_limit(expected: Counts, shown: np.ndarray) -> np.ndarray:
+    """What estimates by `item_position` tend to, by place: float64 (K).
+
+    expected : the counts of a visit, on average
+    shown : float64 (documents, K), how often the target shows each document in each place then
+    """
+    return (shown * _ratio(expected.clicks, expected.showings)).sum(axis=0)
+
+
+def pooled_limit(expected: Counts, shown: np.ndarray, look: np.ndarray) -> np.ndarray:
+    """What estimates by `pooled` tend to, likewise."""
+    return _ratio(expected.clicks.sum(axis=1), expected.showings @ look) @ (shown * look)
+
+
+def _ratio(clicks: np.ndarray, showings: np.ndarray) -> np.ndarray:
+    """Clicks over showings, 0 where nothing is shown."""
+    return np.divide(clicks, showings, out=np.zeros_like(clicks), where=showings > 0)
+
+
+def premise_p(log: Log, logging: Policy) -> float:
+    """The p-value of the test that clicks do not depend on what stands above."""
+    n, places = log.document.shape
+    item = starts(logging)[log.query][:, None] + log.document
+    half = np.repeat(np.arange(n) % 2, places).reshape(n, places)
+    of_half = 2 * item + half
+    count = np.bincount(of_half.ravel())
+    pulls = np.bincount(of_half.ravel(), log.click.ravel()) / np.maximum(count, 1)
+    pulls = np.r_[pulls, 0.0]  # if nothing but the first half has the last item
+    down = (np.cumsum(of, axis=1) - of for of in (pulls[2 * item + 1 - half], pulls[of_half]))
+    stratum = of_half * places + np.arange(places)
+    columns = [of[:, 1:].ravel() for of in (stratum, half, *down, log.click)]
+    return above.tested(*columns, 1 - LEVEL).p
 
 
 def harvested_curve(counts: Counts) -> np.ndarray:
@@ -232,13 +265,20 @@ def interval(weighted: Weighted, place: int | None = None, likely: bool = False)
     return Interval(float(mean), *by_t, low, max(high, low), *ends)
 
 
-def least_lead(weighted: Weighted, log: Log) -> float:
+def least_lead(log: Log, logging: Policy, target: Policy, rival: Policy, look: np.ndarray) -> float:
     """The lower bound, with 95 % confidence by betting, on how many more clicks a visit of the
-    target has than one of the log.
+    target has than one of a rival, by pooled weights; neither explores.
     """
-    places = log.click.shape[1]
-    lead = weighted.clicked.sum(axis=1) - log.click.sum(axis=1)
-    return 2 * places * _lower((lead + places) / (2 * places), LEVEL) - places
+    pairs = zip(logging.marginals, target.marginals, rival.marginals, strict=True)
+    weights = [(to - of) @ look / np.maximum(shown @ look, ROUNDING) for shown, to, of in pairs]
+    lead = np.empty(len(log))
+    for q, rows in visits_by_query(log):
+        lead[rows] = (weights[q][log.document[rows]] * log.click[rows]).sum(axis=1)
+    places = len(look)
+    # the least that a visit can have: clicks on the documents with the lowest weights
+    least = min(np.minimum(np.sort(of_query)[:places], 0).sum() for of_query in weights)
+    scale = places - least
+    return scale * _lower((lead - least) / scale, LEVEL) + least
 
 
 def _lower(x: np.ndarray, level: float) -> float:

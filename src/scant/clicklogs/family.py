@@ -9,7 +9,7 @@ from scant.clicklogs.learners import ESTIMATORS, LEARNERS
 from scant.clicklogs.policies import EXPLORATIONS
 from scant.clicklogs.questions import RANKINGS
 from scant.declare.declarations import Setting, whole_number
-from scant.declare.families import Family, Job, Place, Quantity, Shown
+from scant.declare.families import Family, Job, Place, Quantity, Shown, titles
 from scant.errors import SettingError, check_name, errors_of
 from scant.rankers import clicks
 from scant.rankers.streams import largest_grade
@@ -122,8 +122,9 @@ FIGURES = (
         caption="The root mean squared error of estimates of a ranker's clicks, as a share of its "
         "true clicks, against the number of visits in the log, both logarithmic. Bars are 95 % t "
         "intervals of the mean square, over seeds. Where an estimator's premise on users holds, "
-        "its error falls as n^(-1/2); where not, it stays. Beside each line is the bias at the "
-        "last point, and in how many logs the interval by betting held there.",
+        "its error falls as n^(-1/2); where not, it stays. Beside each line is the bias that no "
+        "number of visits removes, which is computed, and in how many logs the interval by betting "
+        "held at the last point.",
         frame=f"{FRAMES}:premises",
         draw="scant.clicklogs.drawings:premises",
         asked=True,
@@ -138,15 +139,28 @@ FIGURES = (
         draw="scant.clicklogs.drawings:learning",
         asked=True,
     ),
+    Shown(
+        "figure-strength",
+        heading="When does it pay to correct clicks for places?",
+        caption="By how much the NDCG@10 of rankers learnt from a click log, on queries that were "
+        "not visited, is above that of the ranker that logs, against this ranker's own, which is "
+        "fitted to more and more queries with grades: from the clicks as they are, doubly "
+        "robustly, by the safe rule, and from all grades. Means over seeds, bars are 95 % t "
+        "intervals.",
+        frame=f"{FRAMES}:strength",
+        draw="scant.clicklogs.drawings:strength",
+        asked=True,
+    ),
 )
 TABLES = (
     Shown(
         "rankings",
         heading="Clicks of a ranker, estimated from logs of another",
         caption="Estimates of a ranker's clicks in a visit, by estimator and number of visits: "
-        "means over seeds. bias and error are shares of the true clicks; held is in which share of "
-        "the logs a 95 % interval held, and width how wide it was, in clicks: by betting, by "
-        "Student's t, and by empirical likelihood.",
+        "means over seeds. bias and error are shares of the true clicks, and so is limit, the bias "
+        "that no number of visits removes; near is the share of logs whose estimate is within 5 % "
+        "of the truth; held is in which share a 95 % interval held, and width how wide it was, in "
+        "clicks: by betting, by Student's t, and by empirical likelihood.",
         frame=f"{FRAMES}:estimates_table",
         shows=_estimates,
     ),
@@ -161,8 +175,9 @@ TABLES = (
     Shown(
         "rankings-learnt",
         heading="NDCG@10 of rankers learnt from click logs",
-        caption="NDCG@10 on held-out queries of rankers learnt from click logs, with 95 % t "
-        "intervals over seeds.",
+        caption="NDCG@10 on held-out queries of rankers learnt from click logs, and the true "
+        "clicks in a visit of visited queries if a ranker's lists are shown, with 95 % t intervals "
+        "over seeds.",
         frame=f"{FRAMES}:learnt_table",
         shows=_learns,
     ),
@@ -188,15 +203,22 @@ class Rankings(Family):
     shown = (*FIGURES, *TABLES)
     questions = RANKINGS
     quantities: ClassVar = {
-        "click_bias": Quantity(
-            "(estimated - true clicks) / true clicks",
-            f"{QUANTITIES}:click_bias",
-            options=("visits",),
+        "click_limit": Quantity(
+            "(limit of estimates - true clicks) / true clicks",
+            f"{QUANTITIES}:click_limit",
+            certain=True,
         ),
         "click_error": Quantity(
             "|estimated - true clicks| / true clicks",
             f"{QUANTITIES}:click_error",
             options=("visits",),
+        ),
+        "click_near": Quantity(
+            "share of logs that tell the true clicks to within 5 %",
+            f"{QUANTITIES}:click_near",
+            options=("visits",),
+            share=True,
+            range=(0.0, 1.0),
         ),
         "click_coverage": Quantity(
             "share of logs in which the interval holds",
@@ -212,8 +234,15 @@ class Rankings(Family):
             range=(0.0, 1.0),
             better="high",
         ),
+        "no_fewer_clicks": Quantity(
+            "share of logs in which the ranker has no fewer clicks than the one that logs",
+            f"{QUANTITIES}:no_fewer_clicks",
+            options=("visits",),
+            share=True,
+            range=(0.0, 1.0),
+        ),
         "no_harm": Quantity(
-            "share of logs in which the ranker does no harm",
+            "share of logs in which the ranker does no harm on other queries",
             f"{QUANTITIES}:no_harm",
             options=("visits",),
             share=True,
@@ -254,6 +283,14 @@ class Rankings(Family):
                 inputs = {"streams": [stream], "logs": drawn}
                 jobs.append(Job(f"{name}/{log}/seed-{span(seeds)}", settings, seeds, inputs))
         return jobs
+
+    def details(self, study: dict, name: str) -> dict:
+        streams, worlds = titles(study["streams"]), {}
+        for log in study["experiments"][name]["click_logs"]:
+            of = study["click_logs"][log]
+            user = of["user"] if isinstance(of["user"], str) else clicks.OWN
+            worlds[log] = [f"{streams[of['stream']]}, {user}", f"spread {of['spread']:g}"]
+        return super().details(study, name) | {"worlds": worlds}
 
     def identity(self, run: dict) -> dict[str, Any]:
         return {key: run[key] for key in ("experiment", "stream")}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from scant.clicklogs.learners import LEARNERS
+from scant.clicklogs.learners import LEARNERS, Logging
 from scant.errors import SettingError
 from scant.present.intervals import cells, mean_cells, t_interval
 from scant.present.traces import GROUP, names
@@ -20,11 +20,17 @@ BOUNDS = {  # the columns of the ends of each interval, by its name in tables an
 }
 
 
-def estimates(traces: pd.DataFrame, place: int = 0) -> pd.DataFrame:
-    """The rows of estimators, of one place or all of them, with the columns bias and error."""
-    rows = traces[traces["estimate"].notna() & (traces["place"] == place)]
-    bias = rows["estimate"] / rows["truth"] - 1
-    return rows.assign(bias=bias, error=bias.abs())
+NEAR = 0.05  # of the truth: an estimate that is no further from it is near
+
+
+def estimates(traces: pd.DataFrame) -> pd.DataFrame:
+    """The rows of estimators, of all places, with three columns more: bias, of the estimate, and
+    limit, of what estimates tend to, as shares of the true clicks; and near, 1 if the estimate is
+    near the truth, else 0.
+    """
+    rows = traces[traces["estimate"].notna() & (traces["place"] == 0)]
+    bias, limit = (rows[name] / rows["truth"] - 1 for name in ("estimate", "limit"))
+    return rows.assign(bias=bias, limit=limit, near=(bias.abs() <= NEAR).astype(float))
 
 
 def held(rows: pd.DataFrame, bound: str) -> pd.Series:
@@ -46,7 +52,7 @@ def premises(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         mean, low, high, n = t_interval(group["bias"] ** 2)
         of_error = {"mean": np.sqrt(mean), "low": np.sqrt(max(low, 0.0)), "high": np.sqrt(high)}
         times_held = held(group, "betting").sum(min_count=1)
-        rows.append(row | of_error | {"n": n, "bias": group["bias"].mean(), "held": times_held})
+        rows.append(row | of_error | {"n": n, "bias": group["limit"].iloc[0], "held": times_held})
     if not rows:
         raise SettingError("no experiment of this figure has an estimator, such as item-position")
     return pd.DataFrame(rows)
@@ -67,6 +73,29 @@ def learning(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def strength(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """By how much the NDCG@10 of learnt rankers on held-out queries is above that of the ranker
+    that logs, by this: means over seeds, a panel for each world and number of visits.
+
+    Raises
+    ------
+    SettingError : the experiments have no logging-ranker, or nothing else that learns
+    """
+    learnt, log = traces.dropna(subset="ndcg@10"), ["experiment", "stream", "seed", "visits"]
+    of_logging = learnt[learnt["kind"] == Logging.kind].set_index(log)["ndcg@10"]
+    learnt = learnt.join(of_logging.rename("logging"), on=log, how="inner")
+    rows = []
+    for row, group in _curves(learnt[learnt["kind"] != Logging.kind], details):
+        world, spread = details[row["experiment"]]["worlds"][row["stream"]]
+        visits = f"{row['visits']:,} visits"
+        row |= {"stream": f"{world}, {spread}, {visits}", "panel": world}
+        row |= {"reading": f"{visits}, {spread}", "logging": group["logging"].mean()}
+        rows.append(row | mean_cells(group["ndcg@10"] - group["logging"]))
+    if not rows:
+        raise SettingError("no experiment of this figure has a learner beside logging-ranker")
+    return pd.DataFrame(rows)
+
+
 def _curves(rows: pd.DataFrame, details: dict) -> Iterator[tuple[dict, pd.DataFrame]]:
     """The points of a figure's curves: what names each, and its rows."""
     for key, group in rows.groupby([*GROUP, "visits"], sort=False):
@@ -83,6 +112,7 @@ def estimates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         row |= {"kind": kind, "curve": group["curve"].iloc[0], "premise": LEARNERS[kind].premise}
         row |= {"truth": group["truth"].mean()} | cells("estimate", group["estimate"])
         row |= cells("bias", group["bias"]) | {"error": np.sqrt((group["bias"] ** 2).mean())}
+        row |= {"near": group["near"].mean(), "limit": group["limit"].iloc[0]}
         for bound, (low, high) in BOUNDS.items():
             row[f"held_{bound}"] = held(group, bound).mean()
             row[f"width_{bound}"] = (group[high] - group[low]).mean()
@@ -114,6 +144,7 @@ def learnt_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             dict(zip([*GROUP, "visits"], key, strict=True))
             | {"kind": group["kind"].iloc[0], "curve": group["curve"].iloc[0]}
             | cells("ndcg@10", group["ndcg@10"])
+            | cells("clicks", group["clicks"])
             | {"seeds": len(group)}
         )
     return pd.DataFrame(rows)

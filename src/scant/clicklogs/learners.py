@@ -25,9 +25,8 @@ from scant.errors import SettingError
 if TYPE_CHECKING:
     from scant.data.stream import Stream
 
-HARVESTED, INVERSE = "harvested", "1/place"
+HARVESTED, INVERSE, KNOWN = "harvested", "1/place", "known"
 SPLIT = 0.7  # the share of the visits that a safe learner learns from; the others judge
-ROUNDING = 1e-300
 
 CURVE = Setting(
     "curve",
@@ -36,18 +35,20 @@ CURVE = Setting(
     "what the log itself tells (harvested).",
     absent=INVERSE,
 )
-CLIP = Setting(
-    "clip",
-    {"type": "number", "minimum": 0, "maximum": 1},
-    "The least chance to be looked at that clicks are divided by.",
-    absent=0.02,
+OF_USER = replace(
+    CURVE,
+    rule={"enum": [INVERSE, HARVESTED, KNOWN]},
+    about="How often each place is looked at: 1/place, what the log itself tells (harvested), or "
+    "the simulated user's own, with the clicks that trust in a place brings to whatever is there "
+    "(known).",
 )
 RATE = Setting("rate", {"type": "number", "exclusiveMinimum": 0}, "The learning rate.", absent=0.1)
 
 
 def _looks(colour: str, marker: str) -> dict[str, Look]:
     """How a learner is drawn, by its curve."""
-    return {"": Look(colour, marker), HARVESTED: Look(colour, marker, "--")}
+    dashes = {"": "-", HARVESTED: "--", KNOWN: "-."}
+    return {curve: Look(colour, marker, line) for curve, line in dashes.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,20 @@ class Site:
         of all queries that are not held out.
         """
         return self.sorts_by(logs.graded_ranker(self.stream, self.queries.trained_on))
+
+    @cached_property
+    def expected(self) -> Counts:
+        """What a visit adds to the counts of the log, on average."""
+        of_queries = self.world.clicks_in_log(), self.logging.marginals
+        clicks, showings = (np.concatenate(of) / len(self.queries.visited) for of in of_queries)
+        return Counts(clicks, showings, estimates.starts(self.logging))
+
+    @cached_property
+    def shown(self) -> np.ndarray:
+        """How often the target shows each document in each place of a visit, on average: float64
+        (documents, K).
+        """
+        return np.concatenate(self.target.marginals) / len(self.queries.visited)
 
     @cached_property
     def documents(self) -> fitting.Documents:
@@ -111,11 +126,17 @@ class OnLog(declarations.Learner):
     def __init__(self, **settings):
         self.options = {one.name: one.absent for one in self.settings} | settings
 
-    def look(self, log: Log, site: Site) -> np.ndarray:
-        """The position curve that it takes for right: float64 (K)."""
-        if self.options.get("curve") == HARVESTED:
-            return estimates.harvested_curve(estimates.counted(log, site.logging))
-        return 1 / np.arange(1, log.click.shape[1] + 1)
+    def curve(self, counts: Counts, site: Site) -> tuple[np.ndarray, np.ndarray]:
+        """How often it takes each place to be looked at, and to be clicked whatever is there: twice
+        float64 (K).
+        """
+        places, chosen = counts.clicks.shape[1], self.options.get("curve")
+        if chosen == KNOWN:
+            look, share = site.world.user.affine(places)
+            return look, look * share
+        if chosen == HARVESTED:
+            return estimates.harvested_curve(counts), np.zeros(places)
+        return 1 / np.arange(1, places + 1), np.zeros(places)
 
 
 class Estimator(OnLog):
@@ -129,7 +150,12 @@ class Estimator(OnLog):
     weighted: ClassVar[Callable[[Case], Weighted]]
 
     def of(self, log: Log, site: Site) -> Weighted:
-        return self.weighted(Case(log, site.logging, site.target, self.look(log, site)))
+        look, _ = self.curve(estimates.counted(log, site.logging), site)
+        return self.weighted(Case(log, site.logging, site.target, look))
+
+    def limit(self, site: Site) -> np.ndarray:
+        """What the estimates tend to, by place: float64 (K)."""
+        return estimates.item_position_limit(site.expected, site.shown)
 
 
 class ItemPosition(Estimator):
@@ -154,15 +180,12 @@ class Prefix(Estimator):
     looks: ClassVar = {"": Look("green", "s")}
     weighted = staticmethod(estimates.prefix)
 
-
-class WholeList(Estimator):
-    """The target's chance of the list over the log's."""
-
-    kind = "whole-list"
-    about = "Weights the clicks on a list by the chances of the whole list."
-    premise = "none"
-    looks: ClassVar = {"": Look("grey", "x")}
-    weighted = staticmethod(estimates.whole_list)
+    def limit(self, site):
+        chances = [
+            site.logging.prefixes(q, order[None, : site.settings["places"]])
+            for q, order in enumerate(site.target.orders)
+        ]
+        return (site.world.rates_of(site.target) * (np.concatenate(chances) > 0)).mean(axis=0)
 
 
 class Pooled(Estimator):
@@ -177,6 +200,10 @@ class Pooled(Estimator):
     settings = (CURVE,)
     looks = _looks("orange", "^")
     weighted = staticmethod(estimates.pooled)
+
+    def limit(self, site):
+        look, _ = self.curve(site.expected, site)
+        return estimates.pooled_limit(site.expected, site.shown, look)
 
 
 class Model(Estimator):
@@ -204,6 +231,7 @@ class Counted:
     features : float64 (documents, d)
     visits : float64 (documents), with the query of each document
     look : float64 (K), the position curve
+    trust : float64 (K), how often each place is clicked whatever is there
     chance : float64 (documents), with which the log has a document looked at in a visit
     """
 
@@ -211,6 +239,7 @@ class Counted:
     features: np.ndarray
     visits: np.ndarray
     look: np.ndarray
+    trust: np.ndarray
     chance: np.ndarray
 
     @property
@@ -224,13 +253,14 @@ class Counted:
         return self.counts.showings @ self.look
 
 
-def counted(log: Log, site: Site, look: np.ndarray) -> Counted:
-    """What a log tells, if places are looked at by this curve."""
+def counted(log: Log, site: Site, learner: OnLog) -> Counted:
+    """What a log tells a learner, by the position curve that it takes for right."""
     counts = estimates.counted(log, site.logging)
+    look, trust = learner.curve(counts, site)
     visits = np.bincount(log.query, minlength=len(counts.starts) - 1)
     chance = np.concatenate([marginals @ look for marginals in site.logging.marginals])
     visits = np.repeat(visits, np.diff(counts.starts)).astype(float)
-    return Counted(counts, site.documents.features, visits, look, chance)
+    return Counted(counts, site.documents.features, visits, look, trust, chance)
 
 
 class Ranker(OnLog):
@@ -251,8 +281,7 @@ class FromLog(Ranker):
         raise NotImplementedError
 
     def ranker(self, log, site, random):
-        told = counted(log, site, self.look(log, site))
-        return fitting.cross_entropy(site.documents, self.values(told))
+        return fitting.cross_entropy(site.documents, self.values(counted(log, site, self)))
 
 
 class AsIs(FromLog):
@@ -267,50 +296,29 @@ class AsIs(FromLog):
         return told.clicks
 
 
-class PerLook(FromLog):
-    """A click counts 1 / look of its place."""
-
-    kind = "clicks-per-look"
-    about = "Cross entropy of clicks over the look of their place (Joachims et al. 2017)."
-    looks = _looks("blue", "v")
-
-    def values(self, told):
-        return told.counts.clicks @ (1 / told.look)
-
-
-class PolicyAware(FromLog):
-    """A click counts 1 / the chance that the log has the document looked at."""
-
-    kind = "clicks-policy-aware"
-    about = (
-        "Cross entropy of clicks over the chance that the document is looked at, in whatever place "
-        "the log shows it (Oosterhuis & de Rijke 2020)."
-    )
-    settings = (CURVE, CLIP)
-    looks = _looks("orange", "<")
-
-    def values(self, told):
-        return told.clicks / np.maximum(told.chance, max(self.options["clip"], ROUNDING))
-
-
 class DoublyRobust(FromLog):
     """A regression of clicks, and policy-aware weights times what it says wrongly of them."""
 
     kind = "clicks-doubly-robust"
     about = (
         "Cross entropy of what a regression says of each document, and of policy-aware weights "
-        "times what it says wrongly of the clicks (Oosterhuis 2023)."
+        "times what it says wrongly of the clicks; no chance of a look counts as less than 10 / "
+        "sqrt(visits), or 1 (Oosterhuis 2023)."
     )
-    settings = (CURVE, CLIP)
+    settings = (OF_USER,)
     looks = _looks("purple", "d")
 
+    def least_chance(self, visits: float) -> float:
+        """The least chance to be looked at that clicks are divided by, of so many visits."""
+        return min(10 / np.sqrt(visits), 1.0)
+
     def values(self, told):
-        looks, seen = told.looks, told.looks > 0
-        rates = told.clicks[seen] / looks[seen]
+        clicks, looks = told.clicks - told.counts.showings @ told.trust, told.looks
+        seen, least = looks > 0, self.least_chance(told.counts.showings[:, 0].sum())
+        rates = clicks[seen] / looks[seen]
         weights, intercept = fitting.ridge(told.features[seen], rates, looks[seen])
         pulls = np.clip(told.features @ weights + intercept, 0.0, 1.0)
-        chance = np.maximum(told.chance, max(self.options["clip"], ROUNDING))
-        wrong = (told.clicks - looks * pulls) / chance
+        wrong = (clicks - looks * pulls) / np.maximum(told.chance, least)
         return np.maximum(told.visits * pulls + wrong, 0.0)
 
 
@@ -319,20 +327,23 @@ class Safe(DoublyRobust):
 
     kind = "clicks-safe"
     about = (
-        "Doubly robust on 70 % of the visits, and deployed only if the others show, with 95 % "
-        "confidence by pooled weights, that it has more clicks than the log; else the logging "
-        "ranker."
+        "Doubly robust on 70 % of the visits. It is deployed if the others show, with 95 % "
+        "confidence by pooled weights, that it has more clicks than the logging ranker would have "
+        "without exploring, unless the 70 % show that clicks depend on what stands above, which "
+        "refutes these weights; else the logging ranker stays."
     )
+    settings = (CURVE,)
     looks = _looks("green", "P")
 
     def ranker(self, log, site, random):
         first = int(SPLIT * len(log))
-        learnt = super().ranker(log.take(slice(first)), site, random)
-        rest = log.take(slice(first, None))
-        case = Case(rest, site.logging, site.sorts_by(learnt), self.look(rest, site))
-        if estimates.least_lead(estimates.pooled(case), rest) > 0:
-            return learnt
-        return site.logging_ranker
+        taught, rest = log.take(slice(first)), log.take(slice(first, None))
+        learnt, stays = super().ranker(taught, site, random), site.logging_ranker
+        if estimates.premise_p(taught, site.logging) < 1 - estimates.LEVEL:
+            return stays
+        rivals = site.sorts_by(learnt), site.sorts_by(stays)
+        look, _ = self.curve(estimates.counted(rest, site.logging), site)
+        return learnt if estimates.least_lead(rest, site.logging, *rivals, look) > 0 else stays
 
 
 class Logging(Ranker):
@@ -383,10 +394,8 @@ class Online(Ranker):
         return played.weights
 
 
-ESTIMATORS = {
-    estimator.kind: estimator for estimator in (ItemPosition, Pooled, Model, Prefix, WholeList)
-}
-RANKERS = (AsIs, PerLook, PolicyAware, DoublyRobust, Safe, Logging, Grades, Online)
+ESTIMATORS = {estimator.kind: estimator for estimator in (ItemPosition, Pooled, Model, Prefix)}
+RANKERS = (AsIs, DoublyRobust, Safe, Logging, Grades, Online)
 LEARNERS = ESTIMATORS | {learner.kind: learner for learner in RANKERS}
 
 

@@ -72,9 +72,26 @@ class World:
 
     def clicks_of(self, policy: Policy) -> np.ndarray:
         """The expected clicks of a policy that does not explore, by place: float64 (places)."""
+        return self.rates_of(policy).mean(axis=0)
+
+    def rates_of(self, policy: Policy) -> np.ndarray:
+        """These clicks in a visit with each query: float64 (queries, places)."""
         tops = [order[: policy.places] for order in policy.orders]
         shown = [grades[top] for grades, top in zip(self.grades, tops, strict=True)]
-        return click_rates(self.user, np.array(shown)).mean(axis=0)
+        return click_rates(self.user, np.array(shown))
+
+    def clicks_in_log(self) -> list[np.ndarray]:
+        """The probability that a visit with each query has each document in each place, and a click
+        on it: float64 (m, places).
+
+        NaN below the first place for users who leave and whose chances of a click differ by place.
+        """
+        chances, stop = self.user.chances(self.logging.places), np.array(self.user.stop)
+        by_place = stop.any() and np.ptp(chances, axis=0).any()
+        stays = np.full(len(stop), np.nan) if by_place else 1 - chances[0] * stop
+        reached = self.logging.reached(stays[grades] for grades in self.grades)
+        pairs = zip(reached, self.grades, strict=True)
+        return [of_query * chances[:, grades].T for of_query, grades in pairs]
 
 
 def click_rates(user: User, grades: np.ndarray) -> np.ndarray:
@@ -159,5 +176,9 @@ def graded_ranker(stream: Stream, queries) -> np.ndarray:
 
 
 def scored(stream: Stream, queries, weights: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The scores of the documents of some queries by the ranker with these weights."""
-    return tuple(stream[q][0].astype(float) @ weights for q in queries)
+    """The scores of the documents of some queries by the ranker with these weights.
+
+    Each document is summed up by itself: in a product of matrices the rounding of a row depends on
+    the rows around it, so that documents which are alike would not tie.
+    """
+    return tuple((stream[q][0] * weights).sum(axis=1) for q in queries)

@@ -4,7 +4,7 @@ A policy sorts a query's documents by their scores, ties by index, and explores 
 in `EXPLORATIONS`. The lists have `places` documents of the query, each at most once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -43,21 +43,31 @@ class Policy:
     @cached_property
     def marginals(self) -> list[np.ndarray]:
         """For each query the probability of each document in each place: float64 (m, places)."""
+        return self.reached([np.ones(len(scores)) for scores in self.scores])
+
+    def reached(self, stays: Iterable[np.ndarray]) -> list[np.ndarray]:
+        """For each query the probability that each document is in each place, and that a user comes
+        to it: float64 (m, places).
+
+        stays : float64 (m), of each query, the probability that a user who comes to a document goes
+            on to the next
+        """
+        return [self._reached(*of) for of in zip(self.scores, self.orders, stays, strict=True)]
+
+    def _reached(self, scores: np.ndarray, order: np.ndarray, stays: np.ndarray) -> np.ndarray:
+        from scant.kernels import plackett_luce
+
         if self.exploration == "pl":
-            from scant.kernels import plackett_luce
-
-            return [plackett_luce.marginals(scores, self.places) for scores in self.scores]
-        return [self._mixed(order) for order in self.orders]
-
-    def _mixed(self, order: np.ndarray) -> np.ndarray:
-        """The marginals of a policy that shuffles the first documents in a share of the visits."""
-        sorted_list = np.zeros((len(order), self.places))
-        sorted_list[order[: self.places], np.arange(self.places)] = 1.0
+            return plackett_luce.marginals(scores, self.places, stays)
+        top, sorted_list = order[: self.places], np.zeros((len(order), self.places))
+        sorted_list[top, np.arange(self.places)] = np.cumprod(np.r_[1.0, stays[top[:-1]]])
         if self.exploration == "none":
             return sorted_list
-        width = self._width(order)
-        shuffled = sorted_list.copy()
-        shuffled[:, :width] = np.isin(np.arange(len(order)), order[:width])[:, None] / width
+        shuffled, first = sorted_list.copy(), order[: self._width(order)]
+        places = min(len(first), self.places)
+        shuffled[:, :places] = 0.0
+        in_random_order = plackett_luce.marginals(np.zeros(len(first)), places, stays[first])
+        shuffled[first, :places] = in_random_order
         return (1 - self.share) * sorted_list + self.share * shuffled
 
     def _width(self, order: np.ndarray) -> int:

@@ -16,18 +16,25 @@ if TYPE_CHECKING:
     from scant.present.traces import Played
 
 HARM = 0.005  # of NDCG@10: less behind the ranker that logs does no harm
+ROUNDING = 1e-9  # of clicks
 
 
-def click_bias(played: Played, visits: int | None = None) -> pd.DataFrame:
-    """By how much the estimated clicks are above the true ones, as a share of these."""
-    rows = _of_visits(frames.estimates(played.traces), visits)
-    return rows.assign(value=rows["bias"])
+def click_limit(played: Played) -> pd.DataFrame:
+    """By how much what estimates tend to is above the true clicks, as a share of these."""
+    rows = frames.estimates(played.traces).drop_duplicates(["stream", "learner"])
+    return rows.assign(value=rows["limit"]).dropna(subset="value")
 
 
 def click_error(played: Played, visits: int | None = None) -> pd.DataFrame:
-    """How far the estimated clicks are from the true ones, likewise."""
+    """How far the estimated clicks are from the true ones, as a share of these."""
     rows = _of_visits(frames.estimates(played.traces), visits)
-    return rows.assign(value=rows["error"])
+    return rows.assign(value=rows["bias"].abs())
+
+
+def click_near(played: Played, visits: int | None = None) -> pd.DataFrame:
+    """Whether the estimated clicks are within 5 % of the true ones: 1 or 0."""
+    rows = _of_visits(frames.estimates(played.traces), visits)
+    return rows.assign(value=rows["near"])
 
 
 def click_coverage(
@@ -48,14 +55,26 @@ def held_out_ndcg(played: Played, visits: int | None = None) -> pd.DataFrame:
     return rows.assign(value=rows["ndcg@10"])
 
 
-def no_harm(played: Played, visits: int | None = None) -> pd.DataFrame:
-    """Whether the ranker's NDCG@10 on the queries that are held out is at most `HARM` below that
-    of the ranker that logs, which has to be played, too: 1 or 0.
+def no_fewer_clicks(played: Played, visits: int | None = None) -> pd.DataFrame:
+    """Whether the ranker's true clicks in a visit of visited queries are no fewer than those of the
+    ranker that logs without its exploration, which has to be played, too: 1 or 0.
     """
-    rows, log = held_out_ndcg(played, visits), ["experiment", "stream", "seed"]
-    logging = rows[rows["kind"] == Logging.kind].drop_duplicates(log).set_index(log)["value"]
-    least = rows[log].join(logging, on=log)["value"] - HARM
-    return rows.assign(value=(rows["value"] >= least).astype(float))[least.notna()]
+    return _no_less(held_out_ndcg(played, visits), "clicks", ROUNDING)
+
+
+def no_harm(played: Played, visits: int | None = None) -> pd.DataFrame:
+    """Whether the ranker's NDCG@10 on the queries that are held out is at most `HARM` below that of
+    the ranker that logs, which has to be played, too: 1 or 0.
+    """
+    return _no_less(held_out_ndcg(played, visits), "ndcg@10", HARM)
+
+
+def _no_less(rows: pd.DataFrame, column: str, slack: float) -> pd.DataFrame:
+    """Whether a number of each ranker is at most `slack` below that of the ranker that logs."""
+    log = ["experiment", "stream", "seed"]
+    logging = rows[rows["kind"] == Logging.kind].drop_duplicates(log).set_index(log)[column]
+    least = rows[log].join(logging, on=log)[column] - slack
+    return rows.assign(value=(rows[column] >= least).astype(float))[least.notna()]
 
 
 def _of_visits(rows: pd.DataFrame, visits: int | None) -> pd.DataFrame:

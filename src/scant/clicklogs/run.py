@@ -18,10 +18,12 @@ from scant.measures import ndcg, rank
 from scant.randomness import generator
 
 NUMBERS = (
-    # of estimators: an estimate of the target's clicks in a visit, its true clicks, and intervals,
-    # see `scant.clicklogs.estimates.Interval`
-    *("estimate", "truth", "t_low", "t_high", "low", "high", "likely_low", "likely_high"),
-    "ndcg@10",  # of learners: the mean over held-out queries with a relevant document
+    # of estimators: an estimate of the target's clicks in a visit, its true clicks, what estimates
+    # tend to, and intervals, see `scant.clicklogs.estimates.Interval`
+    *("estimate", "truth", "limit", "t_low", "t_high", "low", "high", "likely_low", "likely_high"),
+    # of learners: the mean over held-out queries with a relevant document, and the true clicks in a
+    # visit, of visited queries, if the ranker's own lists are shown
+    *("ndcg@10", "clicks"),
 )
 SCHEMA = pa.schema(
     {
@@ -88,20 +90,22 @@ def _of_seed(site: Site, job: dict, seed: int, log: logs.Log) -> Iterator[dict]:
                 yield from (row | part for part in _estimated(site, played, beginning, truth))
                 continue
             weights = played.ranker(beginning, site, generator(*axes, "noise"))
-            yield row | {"ndcg@10": _held_out(site, weights)}
+            clicks = site.world.clicks_of(site.sorts_by(weights)).sum()
+            yield row | {"ndcg@10": held_out(site, weights), "clicks": clicks}
 
 
 def _estimated(site: Site, estimator: Estimator, log: logs.Log, truth: np.ndarray):
     """What an estimator says of all places, and of each: a part of a row each."""
     weighted = estimator.of(log, site)
+    limit = estimator.limit(site)
     whole = asdict(estimates.interval(weighted, likely=True))
-    yield whole | {"truth": truth.sum()}
+    yield whole | {"truth": truth.sum(), "limit": limit.sum()}
     for place, clicks in enumerate(truth):
         bounds = asdict(estimates.interval(weighted, place))
-        yield bounds | {"truth": clicks, "place": place + 1}
+        yield bounds | {"truth": clicks, "limit": limit[place], "place": place + 1}
 
 
-def _held_out(site: Site, weights: np.ndarray) -> float:
+def held_out(site: Site, weights: np.ndarray) -> float:
     """NDCG@10 of the ranker with these weights on the queries that are held out."""
     scores = logs.scored(site.stream, site.queries.held_out, weights)
     measured = zip(scores, site.queries.held_out, strict=True)

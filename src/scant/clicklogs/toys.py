@@ -9,4 +9,4 @@ from scant.kernels import plackett_luce
 
 def play() -> None:
     """The marginals of three documents in two places."""
-    plackett_luce.marginals(np.zeros(3), 2)
+    plackett_luce.marginals(np.zeros(3), 2, np.ones(3))

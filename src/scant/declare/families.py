@@ -223,6 +223,7 @@ class Quantity:
     plays : trivial plays, such as weights 0, each a column of the frame: what `value` would have
         been
     tuned : whether it depends on how learning rates are chosen
+    certain : whether it is computed, not estimated: it involves no chance, so that one seed has it
     most : the most that it may be, for a quantity that involves no chance
     compared : whether `words` already says that it compares two things
     share : whether each value is 0 or 1, so that its mean is a share, and has exact tests
@@ -240,6 +241,7 @@ class Quantity:
     options: tuple[str, ...] = ()
     plays: tuple[str, ...] = ()
     tuned: bool = False
+    certain: bool = False
     most: float | None = None
     compared: bool = False
     share: bool = False

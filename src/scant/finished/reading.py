@@ -34,7 +34,10 @@ CELL = ("claim", "experiment", "tuning", "stream", "learner", "against")
 # earlier versions had no others
 NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBERS)}
 # The tables of a reference.
-KEPT = ("finals", "top", "steps", "steps-top", "seen", "games", "slopes", "generalisation", "ads")
+KEPT = (
+    *("finals", "top", "steps", "steps-top", "seen", "games", "slopes", "generalisation", "ads"),
+    *("rankings", "rankings-learnt"),
+)
 KEPT_OF_CELLS = (*CELL, "first", *NUMBERS, "verdict")
 # of claims: config/claims has them, but for the last
 NOT_KEPT = ("source", "statement", "words", "chosen", "data")

@@ -338,7 +338,7 @@ class _Examiner:
                 alone = replace(
                     of_learner,
                     learner=of_learner.learner + policy,
-                    exact=trivial or family.certain(self.study, stream),
+                    exact=trivial or declared.certain or family.certain(self.study, stream),
                     edge=_edges(rows),
                     why=_why(rows),
                 )

@@ -1,25 +1,16 @@
-"""Do clicks on an item depend on what stands above it? A log of lists tells.
+"""Do clicks on an item depend on what stands above it? A log of lists tells, by the test of
+`scant.bandits.above`.
 
-An item at a place is compared with itself at this place for the same kind of visit: where what
-stands above is pulled at more often, is it clicked less often, or more? An item's pull is its click
-rate in the other half of the lists, so that no click is held against itself: that clicks go with
-clicks above says that users differ, and nothing of the premise. Half by half the statistic is the
-sum over strata of the covariance of clicks and pulls above; its variance is that of all orders of
-the clicks of each stratum (Mantel 1963). The smaller of the two p-values counts twice.
-
-Its power is against users who leave the list after a click: then the click rate of an item is less
-by the share that the items above it are clicked. So the covariance is minus the item's click rate
-times the variance of what stands above, which is that of the pulls of both halves of the lists.
-
-The kind of a visit is all of its features, and for propensities by place the propensity, too, which
-differs where the policy that logged knew more of the visit than the log has.
+An item is compared with itself for the same kind of visit: all of its features, and for
+propensities by place the propensity, too, which differs where the policy that logged knew more of
+the visit than the log has.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
+from scant.bandits.above import Test, tested
 from scant_ads.diagnosis.lists import numbered
 from scant_ads.reading import hashing, lists
 from scant_ads.reading.visits import Problem, Visits
@@ -27,17 +18,6 @@ from scant_ads.severity import MATTERS, NOTED
 
 LEVEL = 0.001  # of the test
 MOST = 1 << 18  # rows that are looked at, about: of whole lists
-
-
-class Test(NamedTuple):
-    """The test that clicks do not depend on what stands above.
-
-    p : its p-value; NaN where no kind of visit comes again
-    power : the probability that it sees users who leave after a click in a log like this one
-    """
-
-    p: float
-    power: float
 
 
 def problems(log: Visits) -> Iterator[Problem]:
@@ -74,8 +54,6 @@ def problems(log: Visits) -> Iterator[Problem]:
 
 def depends_on_above(log: Visits) -> Test:
     """The test of a log of lists."""
-    from scipy.special import ndtr, ndtri
-
     mixed = hashing.of_columns(log.list)
     if len(log) > MOST:
         some = mixed >> np.uint64(32) < np.uint64((MOST << 32) // len(log))
@@ -91,26 +69,6 @@ def depends_on_above(log: Visits) -> Test:
     stratum = numbered(item, log.place, half)
     if log.propensity_of == "place":
         stratum = numbered(stratum, log.propensity.view(np.uint64))
-    kept = (log.place > 0) & (np.bincount(stratum) > 1)[stratum]
-    stratum = np.unique(stratum[kept], return_inverse=True)[1]
-    rows = np.bincount(stratum)
-    if not len(rows):
-        return Test(np.nan, 0.0)
-    reward = log.reward[kept]
-    x, own, y = (
-        values - (np.bincount(stratum, values) / rows)[stratum]
-        for values in (down_to_here[kept], in_own_half[kept], reward)
-    )
-    covariance, of_x, of_y, both = (
-        np.bincount(stratum, terms) for terms in (x * y, x**2, y**2, x * own)
-    )
-    if_they_leave = both * np.bincount(stratum, reward) / rows
-    in_half = np.zeros(len(rows), int)
-    in_half[stratum] = half[kept]
-    sums, leaving, variances = (
-        np.bincount(in_half, terms, 2)
-        for terms in (covariance, if_they_leave, of_x * of_y / (rows - 1))
-    )
-    z, of_leaving = np.array([np.abs(sums), leaving]) / np.sqrt(np.maximum(variances, 1e-300))
-    unseen = ndtr(-ndtri(LEVEL / 4) - of_leaving)
-    return Test(min(float(4 * ndtr(-z).min()), 1.0), float(1 - unseen.prod()))
+    below = log.place > 0
+    columns = (of[below] for of in (stratum, half, down_to_here, in_own_half, log.reward))
+    return tested(*columns, LEVEL)
