@@ -38,22 +38,23 @@ ALL, MOST = 0.99, 0.75
 
 @dataclass
 class Sizes:
-    """How large gains are, or losses, as shares of the width.
+    """Sums of sizes of rewards: gains, or losses, as shares of the range of rewards.
 
-    rows, total : how many there are, and their sum
-    largest, several : the largest, and how many rows have it
+    rows, total : how many sizes, and their sum
+    largest, at_largest : the largest size, and how many rows have it
     """
 
     rows: int = 0
     total: float = 0.0
     largest: float = 0.0
-    several: int = 0
+    at_largest: int = 0
 
     def add(self, size: np.ndarray) -> None:
-        """Add those that are above 0, float64 (rows)."""
+        """Add sizes, float64 (rows), but those of 0 or less."""
         size = size[size > 0]
         largest = max(self.largest, float(size.max(initial=0.0)))
-        self.several = self.several * (largest == self.largest) + np.count_nonzero(size == largest)
+        self.at_largest *= largest == self.largest
+        self.at_largest += np.count_nonzero(size == largest)
         self.rows, self.total, self.largest = (
             self.rows + len(size),
             self.total + size.sum(),
@@ -66,9 +67,9 @@ class Rewards:
     """The rows with a reward, by ad.
 
     counts : by ad, int64 (groups of `Groups.marks`), the rows with a reward
-    course : by ad, int64 (2 x `BLOCKS` x groups), of each part of the log the rows, and those with
-        a reward; None with more than `ADS` ads
-    nothing : the share that a reward of 0 is, see `Unit`
+    course : by ad, int64 (2 x `BLOCKS` x groups): [0] rows, [1] rows with a reward, in each part of
+        the log; None with more than `ADS` ads
+    nothing : what a reward of 0 is as a share, see `Unit`
     sizes : by sign, 1 of gains and -1 of losses, and ad
     policy_rows : by the NAME of a column `policy:NAME` and ad, the rows, with a reward or without,
         whose ad it may show
@@ -128,9 +129,9 @@ def _course(
 
 
 def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
-    """All that the rows of a log show; `summary` and `tally` are of all of them.
+    """All doubts about how rewards are measured.
 
-    No reward is the least one.
+    summary, tally : of all rows of the log; a row with the least reward counts as without one
     """
     if int(sum(counts[0] for counts in summary.rewards.counts.values())) < FEWEST:
         return
@@ -413,7 +414,7 @@ def _cut_off(sizes: dict[str, Sizes], size: np.ndarray, count: np.ndarray) -> It
     apart = (size > 0) & ~np.isin(size, [of_ad.largest for of_ad in sizes.values()])
     place = np.unique(size[apart], return_inverse=True)[1]
     common = np.bincount(place, count[apart]).max() if len(place) else np.inf
-    share = {ad: of_ad.several / of_ad.rows for ad, of_ad in sizes.items()}
+    share = {ad: of_ad.at_largest / of_ad.rows for ad, of_ad in sizes.items()}
     for ad, at_most in share.items():
         of_ad, rest = sizes[ad], sum(other.rows for name, other in sizes.items() if name != ad)
         others = [other for name, other in share.items() if name != ad and other <= AT_MOST[1]]

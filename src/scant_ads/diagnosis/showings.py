@@ -46,7 +46,7 @@ import numpy as np
 
 from scant.data import logs
 from scant_ads.diagnosis.order import BLOCKS, Order
-from scant_ads.reading.amounts import alike, rounding
+from scant_ads.reading.amounts import rounding, uniform_ads
 from scant_ads.reading.visits import Problem, Visits
 from scant_ads.severity import SCHEDULE, WRONG
 
@@ -173,8 +173,8 @@ class Groups:
         return frequent + [("text", name, text) for name, of in self.chosen.items() for text in of]
 
     def marks(self, visits: Visits, block: np.ndarray) -> np.ndarray:
-        """Which rows are in each group, bool (rows x groups): in `described` the first ones, up to
-        missing values.
+        """Which rows are in each of the first groups of `described`, down to those of missing
+        values; bool (rows x groups).
 
         block : int (rows), the part of the log of each row, below `BLOCKS`
         """
@@ -308,12 +308,12 @@ def problem(
     """
     if not showings.range:
         return None
-    terms = weighted(showings, most_visits, rounded)
+    terms = log_terms(showings, most_visits, rounded)
     if np.logaddexp.reduce(terms, axis=None) < -np.log(ALARM):
         return mismatch(showings, rounded) if most_visits == 1 else None
     ad, group = np.unravel_index(int(np.argmax(terms)), terms.shape)
     name, described = [*showings.range][ad], showings.groups.described[group]
-    rows, count, times, _ = _sums(showings, name, showings.order.next_to(LEAST)[name])[:, group]
+    rows, count, times, _ = _sums(showings, name, showings.order.after(LEAST)[name])[:, group]
     could = " that could show it" if showings.eligible and described.kind != "next" else ""
     allowed = f"by its propensities in about {rows * count / times:,.0f} at most"
     frequency = f"in {count:,.0f} of {rows:,.0f} rows{could}, and {allowed}"
@@ -364,7 +364,7 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
     ads = len(shares or ())
     if shares is None and len(values := {*showings.range.values()}) == 1:
         ((low, high),) = values
-        ads = (alike(low, len(showings.ads)) if low == high else None) or 0
+        ads = (uniform_ads(low, len(showings.ads)) if low == high else None) or 0
         shares = dict.fromkeys(showings.range, low) if ads else None
     if not shares or ads < 2:
         return None
@@ -396,17 +396,19 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
     return Problem(WRONG, reason, mend.removesuffix("."))
 
 
-def weighted(showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK) -> np.ndarray:
-    """The logarithms of the terms of the e-value of a log: weights times e-values, float64 (ads
-    seen x groups).
+def log_terms(
+    showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK
+) -> np.ndarray:
+    """Log (weight * e-value) of each ad seen and group, float64 (ads seen x groups); their
+    exponentials sum to the log's e-value.
 
     most_visits, rounded : see `problem`
     """
     kinds = np.array([group.kind for group in showings.groups.described])
-    next_to = showings.order.next_to(LEAST)
+    after = showings.order.after(LEAST)
     visits = np.where(kinds == "next", 1, most_visits)
     evidence = np.array(
-        [_evidence(_sums(showings, ad, next_to[ad]), visits, rounded) for ad in showings.range]
+        [_evidence(_sums(showings, ad, after[ad]), visits, rounded) for ad in showings.range]
     )
     if showings.in_no_order:
         evidence[:, np.isin(kinds, ("time", "next"))] = -np.inf
@@ -429,16 +431,16 @@ def _weights(kinds: np.ndarray, ads: int, rows: int, texts: int) -> np.ndarray:
     )
 
 
-def _sums(showings: Showings, ad: str, next_to: np.ndarray) -> np.ndarray:
+def _sums(showings: Showings, ad: str, after: np.ndarray) -> np.ndarray:
     """Of each of `Groups.described` the rows, those that show an ad, and the sums of X and X^2,
     float64 (4 x groups).
 
-    next_to : those of the last group, float64 (4)
+    after : the sums of the last group, float64 (4)
     """
     rows = showings.eligible.get(ad, showings.rows)
     marked = np.vstack([rows, showings.ads[ad]]) / np.array([1, 1, SCALE, SCALE])[:, None]
     above = slice(1 + BLOCKS, 1 + BLOCKS + len(showings.groups.middles))
-    return np.column_stack([marked, marked[:, :1] - marked[:, above], next_to])
+    return np.column_stack([marked, marked[:, :1] - marked[:, above], after])
 
 
 def _evidence(sums: np.ndarray, most_visits, rounded: float) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from scant.data import logs
 from scant.errors import DataError, SettingError, is_number
 from scant_ads.diagnosis import health, overview
-from scant_ads.diagnosis.leaks import new_texts, of_others
+from scant_ads.diagnosis.leaks import new_texts, uniform_rates
 from scant_ads.evaluation.lists import Places
 from scant_ads.reading.amounts import rounding
 from scant_ads.reading.log import Log
@@ -224,7 +224,7 @@ class Basis:
         self._note(training.name, listed)
         mean = self.unit.mean
         both_earn = tally.mean("") and training.tally.mean("")
-        rates = of_others(tally, training.tally) if both_earn else None
+        rates = uniform_rates(tally, training.tally) if both_earn else None
         if rates:
             self.doubts.add("other-visits")
             self.careful.append(
@@ -274,7 +274,7 @@ def _least(
         return None, False
     constant, smallest = propensity[0] == propensity[-1], float(propensity[0])  # cells are in order
     # known of every eligible ad of each visit
-    of_lists = tally.eligible and health.alike(tally) is not None
+    of_lists = tally.eligible and health.uniform_ads(tally) is not None
     if declared is None and not constant and not shares and not of_lists:
         raise SettingError(
             f"{name}: propensities differ, so that --least-propensity is needed: the least "

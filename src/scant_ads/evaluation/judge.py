@@ -111,7 +111,9 @@ class Judge:
         self.users = self._by_user(tally)
         users = self.users if self.same_log else self._by_user(self.of_today)
         propensity, reward, count = self.of_today.cells[""].arrays()
-        self.alike = None if self.places else health.alike(replace(self.of_today, ads=tally.ads))
+        self.alike = (
+            None if self.places else health.uniform_ads(replace(self.of_today, ads=tally.ads))
+        )
         self.today_is_uniform = self.alike is not None
         cells = np.ones_like(propensity), reward, count
         self.today = self._row(Logging.kind, "", cells, 1.0, (1.0,), users and users.rate("", 1.0))
@@ -289,7 +291,7 @@ class Judge:
         random = generator(self.seed, "advice", "users")
         if self.places:
             return lists.ByList(tally.users, self.places, random)
-        return clusters.ByUser(tally.users, tally.alike, random)
+        return clusters.ByUser(tally.users, tally.uniform_divisor, random)
 
     def _rate_by_user(self, key: str, largest: float) -> lifts.Bounds | Quotient | None:
         """The bounds of a policy's CTR for which only users are independent; None if visits are."""

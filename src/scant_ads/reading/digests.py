@@ -136,7 +136,7 @@ class Index:
         self.table[self.first >> np.uint64(TABLE)] = True
 
     def has(self, digests: np.ndarray) -> np.ndarray:
-        """Whether each digest is among them, bool (rows)."""
+        """Whether the log has a row with each digest, bool (rows)."""
         present = self.table[digests[0] >> np.uint64(TABLE)]
         rows = np.flatnonzero(present)
         places = np.minimum(np.searchsorted(self.first, digests[0, rows]), len(self.first) - 1)
@@ -172,7 +172,7 @@ class Digests:
             file.write(part.tobytes())
 
     def mark(self) -> list[int]:
-        """Three whole numbers that tell these rows, in any order, from others."""
+        """A fingerprint of the rows, in any order: three whole numbers."""
         return [self.rows, *map(int, self.sums)]
 
     def equal(self, half: bool = False) -> int:
