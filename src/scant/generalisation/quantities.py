@@ -25,13 +25,15 @@ def excess_slope(played: Played, along: str = "n") -> pd.DataFrame:
 
 
 def gap_slope(played: Played, along: str = "n") -> pd.DataFrame:
-    """The same for the largest gap between risk and mean loss that ascent found."""
+    """The slope of the log of the mean largest gap, between risk and mean loss, that ascent found;
+    see `excess_slope`.
+    """
     return _slope(played, along, "uniform")
 
 
 def excess_share(played: Played) -> pd.DataFrame:
-    """The excess risk as a share of its bound, at each n, m and d. If there are several, `stream`
-    names them, too.
+    """How much of its bound the excess risk uses, at each n, m and d. If there are several sizes,
+    `stream` names them, too.
 
     The ceiling is the larger share of two plays: weights 0, and the worst weights known, the
     opposite of the best. The play `weights 0` learns nothing. `says_from` is the n at which a bound
@@ -41,13 +43,12 @@ def excess_share(played: Played) -> pd.DataFrame:
 
 
 def gap_share(played: Played, bound: str = "least") -> pd.DataFrame:
-    """The largest gap that ascent found as a share of a bound on it, likewise.
+    """How much of a bound the largest gap found by ascent uses, at each n, m and d.
 
     The ceiling is the share of the risk of the worst weights known: the gap if their mean loss on
     the sample were 0.
 
-    bound : "least", the least of those known; or the one with this name in `GAP_BOUNDS`, which
-        other balls lack
+    bound : "least", the least of the bounds known; or a name in `GAP_BOUNDS`, for its ball alone
     """
     if bound != "least" and bound not in GAP_BOUNDS:
         raise unknown("bound of gap_share", bound, ["least", *GAP_BOUNDS])

@@ -273,7 +273,7 @@ def _line_search(
 
 
 class Difference:
-    """A mean less another one, over other queries; it is not convex."""
+    """A `Mean` less another `Mean` over other queries, as a function to minimise; not convex."""
 
     convex = smoothed = False
 
@@ -281,8 +281,8 @@ class Difference:
         self.mean, self.other = mean, other
 
     def evaluate(self, weights: np.ndarray, smoothing: float = 1.0) -> Evaluation:
-        """The difference at `weights` (d); RankSVM's hinges are hardly smoothed, so that three
-        values are one.
+        """The difference at `weights` (d). RankSVM's hinges are hardly smoothed: the value stands
+        for the smoothed value and the bound, too.
         """
         value, _, _, gradient = self.mean.evaluate(weights, 1e-2)
         other_value, _, _, other_gradient = self.other.evaluate(weights, 1e-2)

@@ -64,7 +64,7 @@ class Plan:
     """The jobs, figures and tables of a study.
 
     study : the complete settings, as `scant.study.settings.load` returns them
-    datasets : by id, likewise
+    datasets : by id, as `load` returns them
     draws : as the property of that name, if only some of the study's experiments are planned here
     """
 
@@ -130,7 +130,7 @@ class Plan:
         return replace(job, inputs={role: self.placed(files) for role, files in job.inputs.items()})
 
     def placed(self, files: Iterable[str]) -> list[str]:
-        """The files, with the folder of the job that draws them in the paths of drawn ones."""
+        """Paths, in which `OPEN` is replaced by the folder of the job that draws the file."""
 
         def folder(draw: re.Match) -> str:
             return self._folders[draw["place"], int(draw["seed"])]
@@ -239,7 +239,7 @@ class Plan:
         }
 
     def stored(self, name: str) -> Dataset:
-        """The data set of this name among the tables of all studies.
+        """The data set whose tables are stored under `name`, in the folder that studies share.
 
         Raises
         ------

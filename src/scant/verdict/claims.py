@@ -553,8 +553,8 @@ def _repeats(reading: Reading, earlier: Reading) -> bool:
 
 
 def pair(cell: Cell) -> tuple[str, str, str]:
-    """The stream, the learner, and the learner that it is compared with, without the other
-    experiment's name.
+    """The stream, the learner, and the learner that it is compared with; if the latter is of
+    another experiment, without that experiment's name.
     """
     return cell.stream, cell.learner, cell.against.partition(" (")[0]
 

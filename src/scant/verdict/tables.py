@@ -46,10 +46,8 @@ def read_theory(paths) -> dict[str, pd.DataFrame]:
 class Judged(NamedTuple):
     """A reading of a claim with its verdict, corrected for the family of claims.
 
-    reading : which
     verdict : one of `scant.verdict.words.VERDICTS`
-    corrected : the verdict with its numbers, in which the reading takes the place of the claim's
-        first
+    corrected : the verdict with its numbers, corrected as if this were the claim's first reading
     of_cells : the verdict on each cell, corrected for their number, too
     """
 
@@ -60,14 +58,14 @@ class Judged(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a claim: its readings, and that of its control, None if there is none."""
+    """The corrected verdicts on a claim's readings, and on its control, if it has one."""
 
     readings: list[Judged]
     control: Judged | None
 
 
 def judged(examined: Mapping[str, Examined]) -> dict[str, Outcome]:
-    """What came of each claim. All claims of a family have to be there."""
+    """The corrected verdicts on each claim, by id. All claims of a family have to be there."""
     families, outcomes = {}, {}
     for name, one in examined.items():
         if one.readings:
