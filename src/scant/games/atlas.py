@@ -184,9 +184,9 @@ def cells_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 def compared(exponent: float, low: float, high: float) -> str:
     """What the interval of a slope says of a rate.
 
-    It "agrees" if regret grows at most as the rate and `MARGIN`, and is "faster" if it does not.
-    Where the rate is T, which all regret has, it agrees if the slope is above `LINEAR_FROM`, and is
-    "slower" if not. Else it is "undecided".
+    The slope "agrees" if it is at most exponent + `MARGIN`, and is "faster" if above. An exponent
+    of 1 bounds all regret: there it agrees above `LINEAR_FROM`, and is "slower" below. It is
+    "undecided" if the interval does not tell.
     """
     if exponent == 1:
         return "agrees" if low > LINEAR_FROM else "slower" if high < LINEAR_FROM else "undecided"

@@ -51,8 +51,8 @@ class Pair:
 
 @lru_cache(maxsize=256)
 def pair(cell: Cell) -> Pair:
-    """The hardest pair of a cell: that with the largest cost if it is not observable, else lesser
-    of gap and cost.
+    """The hardest pair of a cell: with the largest min(gap, cost), or the largest cost where the
+    cell is not observable.
 
     Ranking 0 is one of the two, which is no restriction: the items can be relabelled.
 
