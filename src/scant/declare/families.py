@@ -453,7 +453,7 @@ class Family:
         return ""
 
     def read(self, plan, shown: Shown) -> list[str]:
-        """The files that a figure or table reads, if they are others than traces.
+        """The files that a figure or table reads in place of traces; none if it reads traces.
 
         plan : the study's `scant.study.plan.Plan`
         """

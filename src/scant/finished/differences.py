@@ -435,7 +435,7 @@ def numbers(a: float | None, b: float | None) -> tuple[str, str]:
 def write(comparison: Comparison, file: Path) -> None:
     """Write all that differs as CSV, with the columns COLUMNS, in full precision.
 
-    What could steer a terminal that shows it is escaped.
+    Control characters are escaped, since they could steer a terminal.
 
     Raises
     ------

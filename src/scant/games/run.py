@@ -91,7 +91,7 @@ def drawn(job: dict, seed: int, horizon: int) -> Game:
 
 
 def played(learner: dict) -> dict:
-    """A study's learner as `play` takes it: without title, and with `options` among its settings."""
+    """A study's learner as `play` takes it: without title, and with its `options` as settings."""
     settings = {key: value for key, value in learner.items() if key not in ("title", "options")}
     return settings | learner.get("options", {})
 

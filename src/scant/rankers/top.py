@@ -219,9 +219,7 @@ GAMMA = Setting(
 
 
 def _explored(limits: Mapping) -> dict:
-    """The schema of the values of the setting `exploration`; `limits` is that of the least
-    probability.
-    """
+    """The schema of the setting `exploration`; limits : the schema of the least probability."""
     return {"oneOf": [*_probabilities(limits), {"enum": [SCHEDULE, *PAPERS, SLOT]}]}
 
 

@@ -234,8 +234,8 @@ def _cells(of_cells: list[str]) -> dict[str, int]:
 
 
 def _by_cell(first: Judged, study: dict) -> str:
-    """Where its cells differ, on which a claim holds, and on which not: "holds on digits; fails on
-    letters".
+    """The outcomes of a claim with their cells, "holds on digits; fails on letters"; "" if all
+    cells have one outcome.
 
     Samples of data sets stand apart, at the end.
     """
@@ -248,8 +248,8 @@ def _by_cell(first: Judged, study: dict) -> str:
 
 
 def _sides(of: list[tuple[Cell, str]], study: dict) -> str:
-    """Which cells came to what: by their streams if these tell the sides apart, else by their
-    learners, too.
+    """Each outcome with its cells, named by stream; by learners, too, where one stream has both
+    outcomes.
     """
     against = len({cell.against for cell, _ in of}) > 1
     namings = (

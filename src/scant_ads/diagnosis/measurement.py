@@ -152,13 +152,14 @@ def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
 
 
 def _dead(summary, design: float) -> Iterator[Problem]:
-    """Groups of visits without a reward, and such groups of an ad, where rewards are very likely.
+    """Problems of groups of visits, and of an ad's visits in a group, that have no reward though
+    rewards are very likely.
 
     If rewards fall on rows at random, the probability that a group of rows gets none is
-    hypergeometric. An ad's group without rewards has to be unlikely by the rewards of the ad, and
-    by the rewards of the group. Nobody in the group may want the ad: most ads suit some visitors.
+    hypergeometric. For an ad's visits in a group it has to be small by the ad's rate of rewards,
+    and by the group's. This is a warning, since nobody in the group may want the ad.
 
-    design : see `Users.design`; counts are divided by it
+    design : the design effect, see `Users.design`, by which counts are divided
     """
     described, looked, tests, impressions, rewarded = _of_groups(summary)
     rows, total = impressions.sum(axis=0), rewarded.sum(axis=0)
@@ -195,8 +196,14 @@ def _dead(summary, design: float) -> Iterator[Problem]:
 
 
 def _of_groups(summary) -> tuple[list[Group], np.ndarray, int, np.ndarray, np.ndarray]:
-    """The groups but the last; those that are looked at, bool (groups); how many tests this makes;
-    by ad and group the rows, and those with a reward, int64 (ads x groups).
+    """Counts of rows in groups, and which groups to test.
+
+    Returns
+    -------
+    described : the groups but the last
+    looked : bool (groups), those to test
+    tests : how many tests that makes
+    impressions, rewarded : int64 (ads x groups), the rows, and the rows with a reward
     """
     groups, showings, ads = summary.showings.groups, summary.showings, [*summary.showings.ads]
     none = np.zeros_like(showings.rows)

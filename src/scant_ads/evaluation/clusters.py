@@ -98,11 +98,9 @@ class Users:
         return self
 
     def design(self, policy: str, rows: int, square: float) -> float:
-        """How many times the variance of a mean is that for independent visits, 1 at least; 1
-        without users.
+        """The design effect of the mean of a policy's terms w r, 1 at least; 1 without users.
 
-        policy : whose w r are the terms
-        rows, square : the number of all visits, and the sum of their squared terms
+        rows, square : the number of visits, and the sum of their squared terms
         """
         if not len(self.settle().key):
             return 1.0

@@ -157,14 +157,14 @@ class Judge:
         ad: str | None = None,
         **learnt_columns,
     ) -> None:
-        """Evaluate a policy.
+        """Evaluate a policy: adds its row to `rows`, and to `judged` if it can be judged.
 
-        key : what the tally calls it
-        possible : the probabilities above 0 that it can give an ad, if they are few; None if any
-            up to 1 is possible, or if the log has to tell whether all are 0 or 1
-        sample : the cells of the rows that show its only ad, all of weight 1, if these rows alone
-            tell its CTR; see `arms.own_rows`
-        ad : that only ad
+        key : its name in the tally
+        possible : the probabilities above 0 that the policy can give an ad, if they are few; None
+            if any up to 1 is possible, or if the log has to tell whether all are 0 or 1
+        sample : the tally cells of the rows that show the policy's only ad, all of weight 1, if
+            these rows alone tell its CTR; see `arms.own_rows`
+        ad : the policy's only ad, if it has one
         """
         cells = self.tally.of(key)
         possible = possible or self._certain(cells[0])
@@ -490,8 +490,8 @@ class Judge:
         missed = intervals.drawn(missed, count, max(float(missed.max()), 1.0), random)
         return lifts.of_rate(terms, False, missed)
 
-    def decided(self) -> tuple[list[dict], dict | None]:
-        """Which is better of each pair of policies, and which to choose; see `pairs`."""
+    def pairs_and_choice(self) -> tuple[list[dict], dict | None]:
+        """The comparison of each pair of policies, and the policy to choose; see `pairs`."""
         compared = dict(self.judged)
         estimates = {row["policy"]: row["estimate"] for row in self.rows}
         if self.same_log and compared and self.over_today:
@@ -536,7 +536,7 @@ class Judge:
     def evaluation(self, named: Mapping[str, Policy | Always | Column]) -> Evaluation:
         """The evaluation of the policies that were judged, by name."""
         basis, in_unit = self.basis, self.unit.converted
-        compared_pairs, choice = self.decided()
+        compared_pairs, choice = self.pairs_and_choice()
         if basis.wrong is not None:
             compared_pairs, choice = [], None
             self._withhold()

@@ -96,8 +96,8 @@ def _of_ids(log: Visits) -> np.ndarray:
 
 
 def _add_eligible(digests: np.ndarray, log: Visits) -> None:
-    """Add what lists of eligible ads add to digests, in place: the sum of their hashes, whatever
-    their order.
+    """Add to digests, in place, the hashes of each row's eligible ads, summed so that their order
+    does not matter.
     """
     entries = np.array([hashing.of_text(ad) for ad in log.actions], np.uint64) * hashing.weights_of(
         "eligible"
@@ -108,9 +108,7 @@ def _add_eligible(digests: np.ndarray, log: Visits) -> None:
 
 
 def _add_texts(digests: np.ndarray, name: str, labels: Sequence[str], code: np.ndarray) -> None:
-    """Add what a column of texts adds to digests, in place; `code` has the index of each row's
-    text.
-    """
+    """Add to digests, in place, the hash of each row's text, `labels[code]`."""
     entries = np.array([hashing.of_text(text) for text in labels], np.uint64).reshape(-1, 2).T
     for half, weight in enumerate(hashing.weights_of(name)):
         digests[half] += hashing.mixed(entries[half] * weight)[code]
