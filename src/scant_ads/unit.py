@@ -9,28 +9,13 @@ from dataclasses import dataclass
 
 from scant.present.rounding import rounded
 
-MEANS = (
-    "estimate",
-    "snips",
-    "lower",
-    "low",
-    "high",
-    "approx_low",
-    "approx_high",
+MEANS = ("estimate", "snips", "lower", "low", "high", "approx_low", "approx_high")
+PAIR = ("difference", "low", "high")  # columns of a pair of policies, differences of means
+# columns that are differences of means, too
+LIFTS = (
+    *("lift", "lift_low", "lift_high", "lift_lower", "lift_upper"),
+    *("lift_first", "lift_second", "lift_last"),
 )
-PAIR, LIFTS = (
-    ("difference", "low", "high"),
-    (
-        "lift",
-        "lift_low",
-        "lift_high",
-        "lift_lower",
-        "lift_upper",
-        "lift_first",
-        "lift_second",
-        "lift_last",
-    ),
-)  # differences of means
 
 
 @dataclass(frozen=True)

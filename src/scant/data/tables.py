@@ -367,8 +367,8 @@ def _read_log(path, whole: bool) -> logs.Log:
     """A log of visits, read by scant_ads, which Python finds by an entry point alone."""
     if (reads := reader("log")) is None:
         raise SettingError(
-            "parser: log is read by scant_ads, which is not installed: pip install "
-            "-e . in the clone"
+            "parser: log is read by scant_ads, which is not installed: pip install -e . in the "
+            "clone"
         )
     return reads.load()(path, whole)
 

@@ -23,6 +23,7 @@ FAMILIES = {  # by kind, in the order in which the page shows them
     "rankings": "scant.clicklogs.family:Rankings",
 }
 HEADLINE = "feedback"  # the question that pages open with
+
 # what figures and tables are made of
 READS = ("traces", "regret", "coverage", "streams", "logs", "nothing")
 TITLE = {

@@ -33,6 +33,7 @@ MADE_BY = {  # what made the studies: keys of a manifest, and their names in sen
     "data": "data sets",
     "claims": "claims",
 }  # fmt: skip
+
 # of what is counted
 NOUNS = {VERDICT: "verdict", ESTIMATE: "estimate", OF_CELL: "cell", TABLE: "table cell"}
 OF_BOTH = ("modules", "claims")  # the keys of which only that counts which both have

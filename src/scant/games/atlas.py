@@ -18,6 +18,7 @@ from scant.theory import observability
 EXPONENTS = {"0": 0.0, "T^(1/2)": 1 / 2, "T^(2/3)": 2 / 3, "T": 1.0}
 MARGIN = 0.05  # by how much a slope, seen at finite horizons, may be above the possible rate
 LINEAR_FROM = 0.9  # the slope above which regret counts as linear
+
 # Statements of the thesis: the measures, whether it applies to m and k, the rate, where it stands,
 # and the m of its proof. The first statement that applies counts. Results 1 and 3 (and 4, for more
 # grades) name no m.

@@ -27,6 +27,7 @@ NOT_CONVEX = "smoothdcg"
 ENOUGH, ENOUGH_OF_ZERO = 1e-5, 1e-6
 PASSES = 3000  # over the sample, at most
 MEMORY = 10  # a step may raise the value as long as it stays below the largest of so many last ones
+
 # Newton's steps follow so many passes in the l2 ball, up to so many features
 NEWTON_AFTER, NEWTON_FEATURES = 60, 200
 STALLED = 1e-13  # a decrease below this share of the value, for `MEMORY` steps, is rounding

@@ -23,6 +23,7 @@ from scant.kernels import compiled
 SUMS = {"reassoc", "contract"}
 EXP_CLIP = 300.0  # as in scant.surrogates (a test holds them equal)
 LARGEST_EXPONENT = 709.782712893384  # exp() of anything larger overflows float64
+
 # The codes of scant.measures.RECORDABLE (a test holds them equal).
 NDCG, AP, DCG, PRECISION, ERR, MRR, RECALL, LINEAR_NDCG = range(8)
 PLACE = -1  # the grade at a place, as in scant.measures

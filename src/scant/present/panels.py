@@ -17,6 +17,7 @@ from scant.present import style
 from scant.present.rounding import rounded
 
 COLUMN, WIDEST = 3.4, 7.2  # inches of a column and of a page
+
 # of figures without texts beside the panels, by the number of columns
 WIDTHS = {1: COLUMN, 2: 5.4, 3: 7.0}
 ROW = 2.2  # inches of a row of panels

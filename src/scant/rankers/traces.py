@@ -43,6 +43,7 @@ AS_SEEN, CONTROL, UNBIASED, EVERY_GRADE = "as seen", "control variate", "unbiase
 # less than the inverse of probabilities
 SCALED, CLIPPED = f"{UNBIASED} but for mismatch", "weights clipped"
 LEAST_SQUARES = "least squares"  # in closed form, see `scant.rankers.ridge`
+
 # `setting` names the rate: a number, "theory" or "none", see `completed`
 RUN = [*GROUP, "seed", "setting"]
 # What stands between a rate and the number that is chosen with it, by the setting that lists
@@ -52,6 +53,7 @@ CHOSEN_WITH = re.compile(rf", ({'|'.join(WITH.values())}) ")
 # what all runs record
 MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "unvisited", "loss", "surrogate_loss"]
 FLAT = 5e-4  # means of a measure that differ by no more are equal for the choice of a rate
+
 # the measures that tables and figures show of every experiment, and choose rates by
 SHOWN = ["ndcg@10", "ap"]
 

@@ -32,6 +32,7 @@ COVERAGE = "results/{study}/coverage.parquet"
 PAPERS = ("config", "claims")  # the folder of claims about the papers
 DRAWN = 8  # how many seeds of a stream or log a job draws: one after another, while runs wait
 DRAWS = "results/{study}/{kind}/{stream}"  # the folder of all draws of a stream or log
+
 # One job draws several seeds of a stream or log, into a folder that is named by them. A family
 # leaves the name open.
 OPEN = "{seeds}"

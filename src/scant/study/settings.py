@@ -413,8 +413,8 @@ def _check_titles(learners: Mapping, ids: Sequence[str]) -> None:
         title = learners[id].get("title", id)
         if (other := by_title.setdefault(title, id)) != id:
             raise SettingError(
-                f"learners: {other} and {id} have the same title, {title!r}. Give "
-                "one of them another"
+                f"learners: {other} and {id} have the same title, {title!r}. Give one of them "
+                "another"
             )
 
 
@@ -441,6 +441,6 @@ def _check_plays(family: families.Family, name: str, learner: dict) -> None:
     for key in learner:
         if key in learner_settings(kind) and key not in settings_of(family.learners[kind]):
             raise SettingError(
-                f"{key} of the learner {name!r} does nothing in an experiment of "
-                f"kind {family.kind!r}"
+                f"{key} of the learner {name!r} does nothing in an experiment of kind "
+                f"{family.kind!r}"
             )

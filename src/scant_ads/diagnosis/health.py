@@ -162,8 +162,8 @@ def _drifts(tally, unit: Unit) -> Iterator[Problem]:
         yield Problem(
             "drift",
             reason,
-            "Rates are then averages over the log's period. Look for a change of "
-            "the logging, or of the users",
+            "Rates are then averages over the log's period. Look for a change of the logging, or "
+            "of the users",
         )
 
 

@@ -32,6 +32,7 @@ NEAR = 2.0
 # the share of an ad's rewards at its maximum, and the other ads' as a part of it
 AT_MOST, OF_OTHERS = (0.1, 0.9), 0.2
 AROUND, ROUNDED = 3.0, 1e-3  # times the share at a maximum that other ads have beyond it, at most
+
 # the least share of rewards that a policy made from them has, and the most that its ads explain
 ALL, MOST = 0.99, 0.75
 
@@ -460,9 +461,9 @@ def _from_clicks(rewards: Rewards, tally) -> Iterator[Problem]:
             and float(bdtrc(both - 1, rewarded, share)) < ALARM
         ):
             reason = (
-                f"policy:{name} would show the ad of {both:,} of {rewarded:,} rows with a "
-                "reward, and of "
-                f"{sum(of_ads.values()):,} of all {tally.rows:,}: it looks made from these rewards"
+                f"policy:{name} would show the ad of {both:,} of {rewarded:,} rows with a reward, "
+                f"and of {sum(of_ads.values()):,} of all {tally.rows:,}: it looks made from these "
+                "rewards"
             )
             yield Problem(
                 HINDSIGHT,

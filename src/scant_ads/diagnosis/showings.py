@@ -52,12 +52,14 @@ from scant_ads.severity import SCHEDULE, WRONG
 
 ALARM = 0.01  # the probability of a false alarm, at most
 MISMATCH = 0.001  # likewise, of the test of the sample ratio
+
 # the rates a: large ones find much in few rows, small ones little in many
 RATES = 2.0 ** -np.arange(1, 16)
 # smaller propensities count as this one, so that the sums stay whole numbers that are exact
 LEAST = 1e-4
 SCALE = 256  # sums are of whole multiples of 1 / 256, so that the order of terms does not matter
 FEATURES = 64  # the first features, which make groups of users
+
 # the most frequent texts of a feature, and as many by their rewards, each of which makes a group
 TEXTS = 3
 # rewards that a text has more, or less, than by the rate of all rows, to stand out by them
@@ -331,9 +333,9 @@ def problem(
         mend += by_user + by_time * (not showings.order.timed)
         return Problem(SCHEDULE, reason, mend.removesuffix("."))
     mend = (
-        "Nothing can be judged by such a log. Give each row the probability with which its ad "
-        "was shown to this "
-        "user at this time; a share of all rows is not one, if some users see it more often."
+        "Nothing can be judged by such a log. Give each row the probability with which its ad was "
+        "shown to this user at this time; a share of all rows is not one, if some users see it "
+        "more often."
     )
     mend += by_user
     if feature := described.feature:
@@ -389,9 +391,9 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
         f"{rows * share[worst]:,.0f} (sample ratio mismatch, p = {chance[worst]:.1g})"
     )
     mend = (
-        "The visits of one ad are then not like those of another, and none can be compared. "
-        "Look at how ads are "
-        "assigned, and which rows are lost before they are logged, or filtered out." + KEPT
+        "The visits of one ad are then not like those of another, and none can be compared. Look "
+        "at how ads are assigned, and which rows are lost before they are logged, or filtered "
+        "out." + KEPT
     )
     return Problem(WRONG, reason, mend.removesuffix("."))
 

@@ -23,6 +23,7 @@ from scant_ads.severity import CERTAIN, DOUBTS, HINDSIGHT, REPEATED, WITHHELD
 # what is done with rows of the test that the training log has, too
 SHARED = ("refuse", "drop", "keep")
 UNKNOWN = "unknown"  # a least propensity that nobody knows
+
 # that a propensity can be, as numbers of a study: the squares of weights are numbers then
 LEAST = 1e-100
 

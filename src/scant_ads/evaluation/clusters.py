@@ -34,6 +34,7 @@ from scant_ads.reading import hashing
 
 SCALE = 1 << 30  # sums are of whole numbers, so that the order of terms does not matter
 FEW = 1 << 20  # users that wait until they are merged
+
 # gains of a visit, with a stake of 1: from 0, mostly to 1
 NO_RANGE = np.array([(0.0, 1.0), (1.0, 1.0), (0.0, 0.0)])
 FIRST = 32  # users of the first stage of betting; a stage ends whenever this number has doubled

@@ -431,13 +431,13 @@ class Judge:
         if above > 1:
             self.notes.append(
                 f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the "
-                "largest possible: "
-                f"shown as {'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
+                "largest possible: shown as "
+                f"{'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
             )
         if drift.significant:
             self.notes.append(
-                f"{name}: its rate drifts, {drift.words(self.unit)}: "
-                f"the {self.unit.mean} is the average over the log's period"
+                f"{name}: its rate drifts, {drift.words(self.unit)}: the {self.unit.mean} is the "
+                "average over the log's period"
             )
 
     def _check_largest(self, weight: np.ndarray, largest: float, rounded: bool) -> None:
@@ -502,8 +502,8 @@ class Judge:
                 bounds[pair] = estimates[pair[0]] - estimates[pair[1]], found
             else:
                 self.notes.append(
-                    f"{' and '.join(pair)} are not compared: their probabilities "
-                    "take too many values"
+                    f"{' and '.join(pair)} are not compared: their probabilities take too many "
+                    "values"
                 )
         compared_pairs = pairs.pairs(list(compared), bounds, self.tally.rows, self.level)
         asked = [

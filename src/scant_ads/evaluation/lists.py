@@ -36,6 +36,7 @@ PREMISES = {  # of users, under which weights are right, by what propensities ar
 }
 PLACE = "place_"  # prefix of the columns of rows with what each place earns
 CUT, MOST = (0.02, 0.15), 1 / 8  # of the limit of a list's weight
+
 # weights by which the largest unseen is judged, and the mean logarithm of their excess over the
 # least of them from which on it is likely to be larger
 HEAVIEST, GROWTH = 10, 0.1

@@ -16,6 +16,7 @@ from scant_ads.reading.lists import KINDS
 GREATEST = 1e100  # of a reward: its square has to be finite
 UNIFORM = "uniform"  # a split that shows all eligible ads alike
 ABOVE = 1e-6  # by which a probability may be above 1, since it is rounded to single precision
+
 # by which the shares of a split that is stated may not sum to 1, since they are rounded
 SPLIT = 0.01
 PROPENSITIES = "percent", "log"  # other ways to write them

@@ -19,6 +19,7 @@ from scant_ads.reading import arrays, formats, layout, nested
 from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, Options, Problem, Reading, is_feature
 
 ROWS = 1 << 18  # of a batch
+
 # problems that one batch cannot tell of the log
 OF_LOG = ("empty", "id", "left-out", "user", "time", "list", "braces", "index")
 

@@ -306,9 +306,9 @@ class Columns:
             share, ads = self.units.propensity, len(actions)
             if (total := ads * share) > 1 + SPLIT and uniform_ads(share, ads) is None:
                 raise SettingError(
-                    f"--propensity {share:g} for each of {ads:,} ads is "
-                    f"{total:.4g} in all, more than 1: give each ad its share, as "
-                    "AD=SHARE,AD=SHARE, or leave out rows of other ads"
+                    f"--propensity {share:g} for each of {ads:,} ads is {total:.4g} in all, more "
+                    "than 1: give each ad its share, as AD=SHARE,AD=SHARE, or leave out rows of "
+                    "other ads"
                 )
             return np.full(self.rows, share)
         values = np.array([split.get(ad, np.nan) for ad in actions])[action] / sum(split.values())
@@ -529,9 +529,9 @@ class Columns:
                     f"eligible ads: {among}"
                 )
                 mend = (
-                    "Write the list of the moment when the ad was drawn, and ids in one way. "
-                    "If the column says "
-                    f"something else, leave it out with --ignore {quote(self.listing)}"
+                    "Write the list of the moment when the ad was drawn, and ids in one way. If "
+                    "the column says something else, leave it out with --ignore "
+                    f"{quote(self.listing)}"
                 )
                 self.add("eligible", reason, mend, bad)
         return eligible

@@ -27,9 +27,11 @@ from scant.errors import short
 
 KINDS = ("above", "place", "list")
 LIST = "list"  # the role of the column that tells lists apart
+
 # prefix of columns with probabilities of the item at its place beside those given what stands above
 BESIDE = "place:"
 LONGEST = 1000  # rows of a list, at most
+
 # rewards that rows below the first have if their rate is this share of that of the first, at least,
 # where none has one
 EXPECTED, SELDOM = 7, 0.01

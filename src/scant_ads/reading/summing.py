@@ -30,6 +30,7 @@ from scant_ads.reading.visits import ELIGIBLE, Batch, Column, Visits
 # standard errors by which two halves of a log differ in a column, if they are of different visits
 APART = 5
 EXACT = 1e-12  # of a mean square, up to which a variance is rounding
+
 # of each piece of a log, for `Showings`
 BLOCK = np.array([-int(-cut * BLOCKS // 1) - 1 for cut in CUTS])
 
@@ -237,6 +238,7 @@ class _Shown(NamedTuple):
     """
 
     weights: dict[str, np.ndarray]  # float64 (rows)
+
     # bool (rows), whether it does not know the logged ad; of those that are learnt
     unknown: dict[str, np.ndarray]
     # the ads that it chooses among, and its `Choice`; of those that choose by row

@@ -14,6 +14,7 @@ from scant_ads.reading.amounts import NO_UNITS, Units
 from scant_ads.severity import SEVERITY
 
 ELIGIBLE = "eligible"  # the role of a column of lists, the ads that could be shown at each visit
+
 # roles that a column has only where it is said, whatever it is called
 KEYS = ("id", "user", ELIGIBLE, "list")
 KEY = "\0"  # prefix of the names of these columns, once they are told: no other name begins so
