@@ -168,7 +168,7 @@ class Shown:
     name : of its files
     caption : what it shows, in sentences
     frame : the function that computes its data frame, as "module:function"
-    draw : the function that draws the frame, likewise; "" for a table
+    draw : the function that draws the frame, as `module:name`; "" for a table
     reads : the input of the function `frame`: "traces" (the traces and the experiments' details),
         "regret" (these and comparators), "coverage" (the rows of the study of bounds), "streams"
         or "logs" (the paths of their files), or "nothing" (at most the study's seed)

@@ -27,7 +27,7 @@ LARGEST_EXPONENT = 709.782712893384  # exp() of anything larger overflows float6
 # The codes of scant.measures.RECORDABLE (a test holds them equal).
 NDCG, AP, DCG, PRECISION, ERR, MRR, RECALL, LINEAR_NDCG = range(8)
 PLACE = -1  # the grade at a place, as in scant.measures
-ERR_GRADE = 4  # as in scant.measures (likewise)
+ERR_GRADE = 4  # as in scant.measures (a test holds them equal)
 
 # What loops over rounds take. Rounds : a stream's arrays (see `scant.data.stream.Stream`), and the
 #     query of each round.
@@ -313,7 +313,7 @@ def slam(scores, order, labels, choice, tables, scratch, by_label, g):
     lower label moves its weight to that one (Eq. 13).
 
     choice : a `Slam`; tables : `Tables`, whose gains and discounts count
-    scratch : float64 of shape (6, labels), any content; by_label : uint32 (m), likewise
+    Scratch: scratch float64 (6, labels), by_label uint32 (m)
     """
     cut, uniform, margin, by_grade, averaged = choice
     gains, discounts, _ = tables

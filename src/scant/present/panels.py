@@ -330,7 +330,7 @@ def beside(
 
 
 def slope(row: pd.Series) -> str:
-    """The slope and its interval, columns of `scant.present.slopes.slope_columns`, as text: "0.66
+    """A slope and its interval as text, from columns of `scant.present.slopes.slope_columns`: "0.66
     [0.64, 0.69]", with as many decimals, up to four, as tell its ends apart.
     """
     if np.isnan(row["slope"]):

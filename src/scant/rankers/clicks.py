@@ -186,8 +186,8 @@ def user_for(user: str | Mapping, largest_grade: int) -> User:
         )
         raise SettingError(
             f"user: {owner} probabilities for grades 0 to {most}, and the stream's grades go up to "
-            f"{largest_grade}. Give user: {{click: [...], stop: [...]}} with a probability for each "
-            "grade"
+            f"{largest_grade}. Give user: {{click: [...], stop: [...]}} with a probability for "
+            "each grade"
         )
     click, stop = tables[min(grade for grade in tables if grade >= largest_grade)]
     return User((tuple(map(float, click)),), tuple(map(float, stop)), tuple(map(float, look)))

@@ -143,7 +143,7 @@ def by_returns(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     intervals over seeds; the best learners are chosen as by `by_feedback`.
 
     returns : rounds / queries visited
-    line : whose points are joined: those of streams of one generator
+    line : the generator of the stream, whose points a line joins; "" for data sets
 
     Raises
     ------
@@ -276,8 +276,8 @@ def _played_in_a_way(
 
 
 def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The final time-averaged NDCG@10 by which weights lists are ranked by, in the columns that
-    `drawings.steps` draws.
+    """The final time-averaged NDCG@10 by the weights (last, or a mean) that lists are ranked by, in
+    the columns that `drawings.steps` draws.
 
     `to_last` is the paired difference to the same learner ranking by its last weights.
 

@@ -562,7 +562,7 @@ LEARNERS = {learner.kind: learner for learner in BUILT_IN}
 class UserLearner(Contextual):
     """A user's own learner, `module:Class`, which plays in plain Python.
 
-    player : it, made as `Class(features=d, rate=rate, random=generator, **options)`
+    player : the user's object, made as `Class(features=d, rate=rate, random=generator, **options)`
     """
 
     @classmethod

@@ -358,7 +358,7 @@ class Top(Contextual):
 
     @classmethod
     def variants(cls, entry):
-        """One for each value of a setting that lists several to choose from."""
+        """The settings with each value of the one setting that lists several, or as they are."""
         # one key at most
         several = [key for key in CHOSEN_FROM if isinstance(entry.get(key), list)]
         return [{**entry, key: number} for key in several for number in entry[key]] or [entry]

@@ -165,8 +165,9 @@ def kept_at(rows: pd.DataFrame, share: float) -> pd.DataFrame:
 
 
 def after(rows: pd.DataFrame, before: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
-    """The rows, with measures (means, or sums of losses) over the rounds since earlier rows alone.
-    before : those earlier rows, of `kept_at`, at most one of each run
+    """The rows, with measures (means, or sums of losses) over only the rounds since earlier rows.
+
+    before : the earlier rows, from `kept_at`, at most one of each run
     """
     earlier = before.set_index(RUN).reindex(pd.MultiIndex.from_frame(rows[RUN]))
     start, end = earlier["round"].fillna(0).to_numpy(), rows["round"].to_numpy()

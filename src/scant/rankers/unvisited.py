@@ -20,7 +20,7 @@ def milestones(rounds: int) -> np.ndarray:
 
 
 def set_aside(queries: np.ndarray, how_many: float, random: np.random.Generator) -> np.ndarray:
-    """Queries drawn from these, to be kept out of all rounds.
+    """A random choice of `queries`, to be kept out of all rounds.
 
     how_many : their number if it is 1 or more, else their share
     """

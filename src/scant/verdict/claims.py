@@ -37,7 +37,7 @@ from scant.verdict.words import SILENT
 # The columns of a quantity's values that verdicts read. `why` says why a value is missing.
 # `ceiling` is the most that the value could have come to in its place (of a bound from below, the
 # least), `says_from` the horizon or sample size from which on that would violate the bound. `local`
-# has local slopes, as text; `edge` the chosen rates that are the last of their grid, likewise.
+# has local slopes, as text; `edge` the chosen rates that are the last of their grid, as text.
 VALUES = [
     "stream",
     "learner",

@@ -22,7 +22,7 @@ from scant_ads.severity import DEAD, HINDSIGHT, SEGMENT
 from scant_ads.unit import Unit
 
 ALARM = 1e-3  # the probability of a false alarm, if rates are alike
-LOSS = 1e-4  # likewise of a loss of rewards, since an ad's rate in a group may drift by itself
+LOSS = 1e-4  # the level of a loss of rewards, since an ad's rate in a group may drift by itself
 ADS = 100  # at most, for which rewards are kept by part of the log
 SIMILAR = 20.0  # times the odds of a reward elsewhere: a kind of visits may have as much
 FEWEST_FULL = 20  # visits, all with a reward, that are needed to say so

@@ -51,7 +51,7 @@ from scant_ads.reading.visits import Problem, Visits
 from scant_ads.severity import SCHEDULE, WRONG
 
 ALARM = 0.01  # the probability of a false alarm, at most
-MISMATCH = 0.001  # likewise, of the test of the sample ratio
+MISMATCH = 0.001  # the level of the test of the sample ratio
 
 # the rates a: large ones find much in few rows, small ones little in many
 RATES = 2.0 ** -np.arange(1, 16)
