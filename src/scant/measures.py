@@ -70,9 +70,8 @@ def gain(grades):
 
 
 def discount(positions):
-    """`D(i) = 1 / log2(1 + i)` of positions i >= 1: float64 of their shape (perceptron paper, Eq.
-
-    1).
+    """`D(i) = 1 / log2(1 + i)` of positions i >= 1: float64 of their shape (perceptron paper,
+    Eq. 1).
     """
     positions = np.asarray(positions)
     if not np.all(positions >= 1):

@@ -150,7 +150,7 @@ class Unit:
 
     @property
     def how_much(self) -> str:
-        """What a lift says, in words."""
+        """The question that a lift answers: "how many percent" or "how much"."""
         return "how many percent" if self.relative else "how much"
 
     @property

@@ -189,7 +189,7 @@ class Carried:
     gain : float64 (units), sums of w r
     excess : float64 (groups of places x units), sums of w - 1
     largest : the largest sum of a list's weights
-    cut : the share of the weight that is taken away from lists with more
+    cut : the share of all weight that is taken away from lists above the limit
     beyond : the share of rows of which nothing is known
     depth : down to which place weights have a mean of 1; 0 if that is not known
     """
