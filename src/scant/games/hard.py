@@ -77,7 +77,7 @@ def width(cell: Cell, rounds: int, until: int) -> float:
 
 
 def _neighbours(cell: Cell) -> Iterator[Pair]:
-    """For each neighbour j of ranking 0, the p and d with the largest lesser of gap and cost."""
+    """For each neighbour j of ranking 0, the p and d with the largest min(gap, cost)."""
     measure, m, top_grade = cell.game
     for j in np.flatnonzero(observability.neighbours(measure, m, top_grade)[0]).tolist():
         near = observability.neighbourhood(measure, m, j, top_grade)

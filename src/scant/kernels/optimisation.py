@@ -153,9 +153,8 @@ def _backward(L, b, n):
 def _differentiate(q, eta, program, v, G, P, f, derivatives):
     """The derivatives of the barriers of f (see `newton`), without the terms of p > 0 and t / mu.
 
-    gradient : minus the gradient; J : the gradients of f_x - t over t - f_x; the Hessian is J'J and
-        a matrix of the
-    blocks, the sides and the corner
+    In `derivatives`, gradient becomes minus the gradient, and J the gradients of f_x - t over t -
+    f_x; the Hessian is J'J and a matrix of the blocks, the sides and the corner.
     """
     _, losses, actions_class, actions_top, signal, _, null, span = program
     gradient, _, J, blocks, sides, corner = derivatives

@@ -142,7 +142,7 @@ def codes(*columns: np.ndarray) -> np.ndarray:
 
 
 def _codes(head: Visits, name: str) -> np.ndarray:
-    """The number of each row's value of a feature among those that there are, int (rows)."""
+    """The code of each row's value of a feature, int (rows)."""
     return np.unique(head.feature(name), return_inverse=True)[1]
 
 
@@ -208,10 +208,14 @@ def _follow(place: np.ndarray) -> bool:
 def _whole_lists(
     head: Visits, place: np.ndarray | None, visit: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Lists of the usual length: their rows, int (lists x places); the mean of 1 / propensity at
-    each place, by how much it is below that of the first place, and the error of this.
+    """Lists of the most frequent length; without places the rows of a list are in the log's order.
 
-    Without places the rows of a list are in their order.
+    Returns
+    -------
+    rows : int (lists x places), the rows of these lists
+    mean : float64 (places), of 1 / propensity
+    fall, error : float64 (places), how far the mean is below the first place's, and `SURE`
+        standard errors of this
     """
     order = np.lexsort((np.zeros(len(visit)) if place is None else place, visit))
     size = np.bincount(visit)

@@ -248,12 +248,14 @@ def _full(summary, design: float) -> Iterator[Problem]:
 
 
 def _lost(summary, design: float) -> Iterator[Problem]:
-    """Ads, or groups of visits, without rewards in some successive parts of the log, where others
-    have some: their rewards were lost, or not measured yet. Of ads, and of groups, the least likely
-    loss is said, if it is unlikely among all losses that were possible; see `_chances`. Losses from
-    the start, to the end and in between each make a third of all false alarms.
+    """Problems of ads, or groups of visits, without rewards in some successive parts of the log
+    where others have some: their rewards were lost, or not measured yet.
 
-    design : see `Users.design`; counts are divided by it
+    The least likely loss of an ad, and that of a group, are reported if they are unlikely among all
+    losses that were possible; see `_chances`. Losses from the start, to the end and in between each
+    make a third of all false alarms.
+
+    design : the design effect, by which counts are divided
     """
     groups, ads = summary.showings.groups, [*summary.rewards.course]
     described, looked, *_ = _of_groups(summary)
@@ -348,13 +350,13 @@ def _chance_of_loss(rows, rows_around, rewards, all_inside, all_around, design: 
     lost.
 
     If these rows' rate does not change, the number of their rewards inside is hypergeometric. If
-    rates drift, but alike for all rows, the number of these rows' rewards among all rewards inside
-    is. The larger chance is returned. The parts around are the next ones, since rates may drift.
+    rates drift, but alike for all rows, their number among all rewards inside is hypergeometric.
+    The larger chance is returned. The parts around are the next ones, since rates may drift.
 
-    rows, rows_around : inside and around
-    rewards : around
-    all_inside, all_around : rewards of all with which these are compared, the own ones included
-    design : see `Users.design`; counts are divided by it
+    rows, rows_around : these rows inside the parts, and around
+    rewards : of these rows, around
+    all_inside, all_around : rewards of all rows compared, with these ones, inside and around
+    design : the design effect, by which counts are divided
     """
     rows, rows_around, rewards, all_inside, all_around = (
         counts / design for counts in (rows, rows_around, rewards, all_inside, all_around)

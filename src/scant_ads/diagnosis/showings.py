@@ -423,8 +423,8 @@ def _weights(kinds: np.ndarray, ads: int, rows: int, texts: int) -> np.ndarray:
     """The weights of the e-values of each of some ads seen, float64 (groups).
 
     kinds : by group, the key of `WEIGHTS`
-    texts : how many there are, of which some were chosen: these have the weight that each of all
-        may have
+    texts : how many texts there are, of which some were chosen after a look at all of them: so the
+        weights of the chosen ones are as if all were tested
     """
     seen = 1 + math.log(rows)  # the j-th to appear may have 1 / (j seen)
     groups = {kind: np.count_nonzero(kinds == kind) for kind in WEIGHTS} | {"text": texts * seen}
@@ -434,7 +434,7 @@ def _weights(kinds: np.ndarray, ads: int, rows: int, texts: int) -> np.ndarray:
 
 
 def _sums(showings: Showings, ad: str, after: np.ndarray) -> np.ndarray:
-    """Of each of `Groups.described` the rows, those that show an ad, and the sums of X and X^2,
+    """For each of `Groups.described`: rows, rows that show the ad, and the sums of X and X^2;
     float64 (4 x groups).
 
     after : the sums of the last group, float64 (4)

@@ -454,8 +454,8 @@ class Judge:
     def _with_notices(
         self, estimate: evaluation.Evaluation, key: str, tally: Tally, of_users
     ) -> evaluation.Evaluation:
-        """An estimate without the warning of its mean weight, if that may be 1. Showing all ads
-        alike is refused if the log lacks some of them.
+        """An estimate, without the warning of its mean weight if that may be 1; refused for showing
+        all ads alike if the log lacks some of them.
         """
         if self.places:
             return self.places.diagnosed(key, estimate)

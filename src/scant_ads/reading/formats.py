@@ -133,7 +133,7 @@ def read_folder(folder, options: Options) -> Reading:
 
 
 def _read(path, content: tuple, renaming: "Renaming", study: bool = False) -> Reading:
-    """The reading of what `opened` gives. Columns have their roles already if there are lines."""
+    """The `Reading` of what `opened` returns; columns have roles already if there are lines."""
     table, form, lines, problems = content
     row, options = None, renaming.options
     if options.units.propensity_of or "list" in renaming.columns:

@@ -806,8 +806,8 @@ def rounded_ads(propensity: np.ndarray, ads: int) -> int:
 
 
 def _unrounded(propensity: np.ndarray, eligible: np.ndarray) -> np.ndarray:
-    """What the propensities of a log mean: 1 / the number of eligible ads if each is this rounded,
-    else as they are.
+    """Propensities with rounding undone: 1 / the number of eligible ads if each is such a fraction,
+    rounded; else as they are.
     """
     alike = 1 / np.maximum(eligible.sum(axis=1), 1)
     if not (np.abs(propensity - alike) < 0.05).all():

@@ -140,9 +140,9 @@ class Tally:
 
     rows : how many
     cells : by policy, its weights and the rewards; "" has the propensities in place of weights
-    segments : by the same, sums of w r (for "uniform" r / p, for "" r) in the pieces between
-        `CUTS`, whole numbers times 1 / `SCALE`. Where visits have lists of eligible ads, "uniform"
-        has weights of its own, of these alike
+    segments : by policy, sums of w r (for "uniform" r / p, for "" r) in the pieces between `CUTS`,
+        whole numbers times 1 / `SCALE`. Where visits have lists of eligible ads, the w of "uniform"
+        is that of showing them with equal probability
     lengths : int64 (pieces), the rows of each
     pairs : by two policies, the differences w - v of their weights, and the rewards. If the first
         is "uniform", r / p and r v instead, of rows with a reward, since how many ads there are is

@@ -297,7 +297,7 @@ class _Row(NamedTuple):
     """A decision that a line holds.
 
     identity : what the ad shown may be known by
-    offered : as `shown`, each ad that could be shown
+    offered : what each ad that could be shown may be known by
     among : their ids, or, where one has none, the ads as they are
     dropped : with which probability such visits were dropped
     place, policies : of a list, the number of the place, and the probabilities under one's own
