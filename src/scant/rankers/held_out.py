@@ -151,7 +151,9 @@ def _linear(stream, queries: np.ndarray, radius: float) -> Callable:
 
 
 def _trees(stream, queries: np.ndarray, radius: float) -> Callable:
-    """The same for boosted trees, LambdaMART with LightGBM's defaults."""
+    """Boosted trees (LambdaMART, with LightGBM's defaults) fitted to some queries, as a function
+    from features to scores.
+    """
     try:
         import lightgbm
     # OSError: a library of the system that it needs, such as OpenMP's
