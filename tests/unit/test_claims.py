@@ -114,8 +114,21 @@ def test_relative_margins_are_of_the_size_of_what_may_be_negative():
     near = FIRST | {"against": FROM_TWO, "comparison": "close", "margin": {"relative": 0.4}}
     table = judged(traces=traces, close=near, far=near | {"margin": {"relative": 0.3}})
     assert table["verdict"].tolist() == ["holds", "fails"]
-    nothing = {name: (frame.assign(value=0.0), one) for name, (frame, one) in played(GAMES).items()}
-    assert judged(traces=nothing, close=near).loc["close", "verdict"] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "verdicts"),
+    [(12, ["holds", "fails", "fails"]), (11, ["undecided"] * 3)],
+)
+def test_two_that_come_to_the_same_with_every_seed_are_alike(seeds, verdicts):
+    frame, details = played(GAMES)["first"]
+    same = frame[frame["seed"] < seeds].assign(value=frame["horizon"] * (1 + frame["seed"]))
+    close, more = AGAINST_ALL | {"comparison": "close", "margin": 0.005}, AGAINST_ALL
+    beyond = AGAINST_ALL | {"margin": 0.005}
+    table = judged(traces={"first": (same, details)}, close=close, more=more, beyond=beyond)
+    assert table["verdict"].tolist() == verdicts
+    assert {*table["estimate"]} == {0.0} and {*table["mark"]} == {""}
+    assert (table["test"] == "equal").all() == (seeds == 12)
 
 
 def test_a_share_of_a_bound_is_exceeded_by_one_seed_at_one_horizon():
