@@ -392,6 +392,10 @@ def test_families_are_corrected_each_by_itself_and_a_note_says_why_a_claim_is_un
     assert alone["estimate"] == among["estimate"]
     assert among["note"].startswith("By itself it would hold; the correction for its family")
     assert "no number of seeds is known to be enough" in null["note"]
+    for spread, near in ((0.3, True), (1, False)):  # from the margin; it takes (2.8 / spread)^2
+        close = chance | {"against": values.mean() - spread * values.std()}
+        note = judged(close=close | {"family": "own"}).loc["close", "note"]
+        assert ("it is too near, for how much seeds differ" in note) is near
     traces = changed("learner == 'one' and seed > 0", np.nan)
     few = judged(traces=traces, few=chance | {"against": 0.0}).loc["few"]
     assert few["note"].startswith("1 seed allows no test")
