@@ -43,6 +43,11 @@ class Boosted(Ridge):
         self.refitted = set(number * facts["rounds"] // (settings.refits + 1))
 
     @classmethod
+    def complete_settings(cls, entry, readings, facts):
+        entry = {REFITS.name: REFITS.absent, **entry}
+        return super().complete_settings(entry, readings, facts)
+
+    @classmethod
     def check(cls, settings) -> None:
         check_lightgbm()
 
