@@ -86,6 +86,7 @@ class Settings:
     alpha : how many standard errors are added to a score, or how far weights are drawn
     within : the share of the means over the documents seen that is taken from what is fitted
     remember : whether it remembers grades
+    refits : how often boosted trees are fitted, see `boosted`
     user : the name of the user from whose clicks it learns; "" if it sees grades
     click, stop, look : the user's probabilities, see `clicks.User`
     propensities : what clicks are divided by, see `PROPENSITIES`; "none" for nothing
@@ -98,6 +99,7 @@ class Settings:
     alpha: float
     within: float = 0.0
     remember: bool = False
+    refits: int = 0
     user: str = ""
     click: tuple[tuple[float, ...], ...] = ()
     stop: tuple[float, ...] = ()
@@ -152,7 +154,7 @@ class Ridge(Contextual):
         k, explore = entry.get("k", K.absent), entry.get("explore", EXPLORED.absent)
         alpha = 0.0 if explore == "greedy" else entry["alpha"]
         k = EVERY_GRADE if k == estimators.ALL else k
-        names = ("within", "remember", "propensities")
+        names = ("within", "remember", "refits", "propensities")
         options = {key: entry[key] for key in names if key in entry}
         if chosen := entry.get("user"):
             user = clicks.user_for(chosen, facts["largest_grade"])
