@@ -48,7 +48,7 @@ TOP = (
     Question(
         "top",
         "What does it cost to see only the top?",
-        ("top-*",),
+        ("top-[!c]*", "top-competitive", "top-close-*"),  # top-clicks-* is the next question
         (
             "figure-3.4",
             "figure-aistats16.1",
@@ -59,9 +59,9 @@ TOP = (
         (
             Answer(
                 "top-feedback-cost",
-                CONVEX,
-                "come within 0.05 of what they reach with every grade seen",
-                "stay more than 0.05 behind what they reach with every grade seen",
+                "seeing only the top",
+                "costs at most 0.05 of NDCG@10",
+                "costs more than 0.05",
             ),
             Answer(
                 "top-competitive",
@@ -81,7 +81,7 @@ TOP = (
         "clicks",
         "Which learner ranks best from clicks alone?",
         ("top-clicks-*", "seen-clicks-*"),
-        ("figure-clicks", "figure-top-k"),
+        ("figure-clicks",),
         (
             Answer(
                 "top-clicks-pdgd-above-dbgd",
