@@ -55,7 +55,7 @@ DETAILS = {
 ALIKE = yaml.safe_load(
     """{experiment: top, stream: a, source: text, own_measure: ndcg@10, generator: data, theory: 0,
     loss: 1.0, idle: 7, bound: .nan, general_bound: .nan, failed_in: 0, steps: schedule,
-    exploration: schedule, user: ""}"""
+    exploration: schedule, user: "", remember: false, unvisited: 0.4, visited: 20}"""
 )
 # What those have that descend a loss, and those that do not.
 DESCENDING = {"radius": 2.0, "epsilon": 0.01, "epsilon_decay": 0.0, "sign": "negated"}
