@@ -410,7 +410,7 @@ def test_a_figure_comes_with_its_frame_and_says_what_it_shows(name, study, tmp_p
     expected = frame_of(name, study).reset_index(drop=True).fillna({"user": np.nan})
     pd.testing.assert_frame_equal(read, expected, check_dtype=False, rtol=1e-14)
     assert not read.duplicated(
-        ["experiment", "stream", "learner", *({"round", "ranking"} & {*read})]
+        ["experiment", "stream", "learner", *({"round", "ranking", "use"} & {*read})]
     ).any()
     assert {"mean", "low", "high", "n", "rate", "tuning", "panel", "label", "reading"} <= {*read}
     assert "ideal" not in set(read["learner"])

@@ -380,7 +380,9 @@ def returns(frame: pd.DataFrame):
     for axis in axes[:, 0]:
         axis.set_ylabel(f"{title_of(frame['measure'].iloc[0])}, difference")
     figure.suptitle(panels.wrapped(_crossing(frame), width - 0.2, 10), fontsize=10)
-    panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}; {_zero(frame)}")
+    experiments = "; ".join(frame["reading"].unique())
+    bars = f"{experiments}; mean over seeds; bars: {panels.INTERVAL}"
+    panels.legend(figure, handles, f"{bars}; {_zero(frame)}")
     return figure
 
 
