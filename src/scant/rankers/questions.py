@@ -107,7 +107,7 @@ TOP = (
     Question(
         "feedback",
         "What does each bit of feedback cost?",
-        ("seen-*", "steps-feedback-cost", "steps-adagrad"),
+        ("seen-*", "steps-adagrad"),
         ("figure-feedback", "figure-steps-top", "figure-seen-worlds"),
         (
             Answer(
@@ -145,12 +145,6 @@ TOP = (
                 "where good documents are hidden LinUCB",
                 "ranks more than 0.05 better than greedy learners",
                 "does not rank more than 0.05 better than greedy learners",
-            ),
-            Answer(
-                "steps-feedback-cost",
-                "squared, KL and RankSVM, with AdaGrad's steps,",
-                "do better with every grade than from the top",
-                "do worse with every grade than from the top",
             ),
         ),
     ),
