@@ -10,7 +10,7 @@ import numpy as np
 from scant.declare.declarations import Look, Setting, whole_number
 from scant.measures import rank
 from scant.rankers.held_out import SETTINGS, TREES, check_lightgbm, loaded_lightgbm
-from scant.rankers.ridge import LAMBDAS, K, Ridge
+from scant.rankers.ridge import LAMBDAS, K, Ridge, Settings
 
 REFITS = Setting(
     "refits",
@@ -33,10 +33,9 @@ class Boosted(Ridge):
     )
     settings = (K, LAMBDAS, REFITS)
     looks: ClassVar = {"": Look("brown", "^")}
-    branch = None
     by_weights = False
 
-    def __init__(self, facts, rate, settings, random):
+    def __init__(self, facts, rate, settings: Settings, random):
         super().__init__(facts, rate, settings, random)
         self.seen, self.trees, self.round = [], None, 0
         number = np.arange(1, settings.refits + 1)

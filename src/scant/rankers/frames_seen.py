@@ -144,7 +144,7 @@ def by_returns(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     intervals over seeds; the best learners are chosen as by `by_feedback`.
 
     returns : rounds / queries visited
-    line : whose points are joined: those of streams of one generator
+    line : the generator of a stream, whose points are joined, or "data", whose points are not
 
     Raises
     ------
@@ -169,7 +169,7 @@ def by_returns(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
                     {"experiment": experiment, "learner": run["learner"], "stream": stream}
                     | {"use": panel, "feedback": whose, "measure": MEASURE}
                     | {"returns": (group["round"] / group["visited"]).mean()}
-                    | {"line": "" if run["generator"] == "data" else run["generator"]}
+                    | {"line": run["generator"]}
                     | {"rate": rate_in_words(run), "tuning": tuning}
                     | {"rounds": group["round"].max(), "reference": title(details, reference)}
                     | mean_cells(paired(group, reference, measure))

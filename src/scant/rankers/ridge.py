@@ -36,7 +36,7 @@ K = Setting(
 )
 WITHIN = Setting(
     "within",
-    {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    {"type": "number", "minimum": 0, "maximum": 1},
     "The share of their means over the documents seen that is taken from features and grades "
     "before they are fitted: with 1 nothing but differences within a query is learnt, and nothing "
     "from one grade.",
