@@ -114,7 +114,7 @@ def test_settings_that_do_nothing_are_refused():
         ({"k": "all", "explore": "ucb"}, "explore: where all grades are seen"),
         ({"within": 1}, "within: one grade less its own mean"),
         ({"k": 10, "user": "position"}, "user: below the first place clicks depend on the place"),
-        ({"k": 10, "user": "perfect", "propensities": "known"}, "known needs a user who looks by"),
+        ({"k": 10, "user": "navigational", "propensities": "known"}, "known needs a user"),
         ({"k": "all", "user": "trust", "propensities": "affine"}, "user: clicks are"),
         ({"propensities": "known"}, "propensities: known is for clicks: name a user"),
         ({"lists": 3}, "lists do nothing: say start"),

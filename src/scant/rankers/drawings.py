@@ -438,7 +438,7 @@ def returns(frame: pd.DataFrame):
     figure, axes = plt.subplots(
         rows, columns, figsize=(width, 2.5 * rows + 0.8), squeeze=False, layout="constrained"
     )
-    sets, handles = frame[frame["line"] == ""].drop_duplicates("stream").set_index("stream"), {}
+    sets, handles = frame[frame["line"] == "data"].drop_duplicates("stream").set_index("stream"), {}
     marks = dict(zip(sets.index, "sD^vP*Xhd", strict=False))
     for axis, use in zip(axes.flat, uses, strict=True):
         panel = frame[frame["use"] == use].assign(panel=RETURNING[use])
@@ -447,7 +447,7 @@ def returns(frame: pd.DataFrame):
             look = {"color": style.PALETTE[whose == "every grade"], "markersize": 4.5}
             for line, points in of_grades.groupby("line", sort=False):
                 points = points.sort_values("returns")
-                if line:
+                if line != "data":
                     axis.plot(points["returns"], points["mean"], color=look["color"], lw=1.1)
                     _bars(axis, points["returns"], points, "y", marker="o", **look)
                     handles[f"{whose}, simulated"] = Line2D([], [], lw=1.1, marker="o", **look)
@@ -458,12 +458,15 @@ def returns(frame: pd.DataFrame):
                     grey = of_set | {"color": "0.3", "ls": ""}
                     handles[sets["panel"][stream]] = Line2D([], [], **grey)
         axis.set_xscale("log")
+        axis.xaxis.set_major_formatter("{x:g}")
         panels.head(axis, panel, _horizon(panel))
         axis.set_xlabel("how often a query returns")
     for axis in axes[:, 0]:
         axis.set_ylabel(f"{title_of(frame['measure'].iloc[0])}, difference")
     figure.suptitle(panels.wrapped(_crossing(frame), width - 0.2, 10), fontsize=10)
-    panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}; {_zero(frame)}")
+    experiments = "; ".join(frame["reading"].unique())
+    bars = f"{experiments}; mean over seeds; bars: {panels.INTERVAL}"
+    panels.legend(figure, handles, f"{bars}; {_zero(frame)}")
     return figure
 
 
@@ -472,7 +475,7 @@ def _crossing(frame: pd.DataFrame) -> str:
     simulated streams on both sides of it, on a logarithmic scale.
     """
     one = frame[(frame["use"] == UNVISITED) & (frame["feedback"] == "one grade")]
-    line = one[one["line"] != ""].sort_values("returns")
+    line = one[one["line"] != "data"].sort_values("returns")
     beyond = np.flatnonzero(line["mean"] < -COST)
     if not len(beyond) or not beyond[0]:
         return "What does one grade cost where queries come back?"

@@ -40,7 +40,7 @@ K = Setting(
 )
 WITHIN = Setting(
     "within",
-    {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    {"type": "number", "minimum": 0, "maximum": 1},
     "The share of their means over the documents seen that is taken from features and grades "
     "before they are fitted: with 1 nothing but differences within a query is learnt, and nothing "
     "from one grade.",
@@ -108,6 +108,7 @@ class Settings:
     alpha : how many standard errors are added to a score, or how far weights are drawn
     within : the share of the means over the documents seen that is taken from what is fitted
     remember : whether it remembers grades
+    refits : how often boosted trees are fitted, see `boosted`
     user : the name of the user from whose clicks it learns; "" if it sees grades
     click, stop, look : the user's probabilities, see `clicks.User`
     propensities : what clicks are divided by, see `PROPENSITIES`; "none" for nothing
@@ -121,6 +122,7 @@ class Settings:
     alpha: float
     within: float = 0.0
     remember: bool = False
+    refits: int = 0
     user: str = ""
     click: tuple[tuple[float, ...], ...] = ()
     stop: tuple[float, ...] = ()
@@ -206,7 +208,7 @@ class Ridge(Contextual):
         k, explore = entry.get("k", K.absent), entry.get("explore", EXPLORED.absent)
         alpha = 0.0 if explore == "greedy" else entry["alpha"]
         k = EVERY_GRADE if k == estimators.ALL else k
-        names = ("within", "remember", "propensities", "start", "lists")
+        names = ("within", "remember", "refits", "propensities", "start", "lists")
         options = {key: entry[key] for key in names if key in entry}
         if options.get("start", COLD) != COLD:
             options["judged_by"] = judges.name(entry.get("judged_by", judges.HUMAN))
