@@ -51,6 +51,7 @@ def test_a_share_is_wrong_and_two_in_three_upwards(stream, wrong):
     assert changed.mean() == pytest.approx(wrong, abs=0.01)
     between = changed & (stream.grades > 0) & (stream.grades < LARGEST)
     assert (grades > stream.grades)[between].mean() == pytest.approx(2 / 3, abs=0.03)
+    assert np.abs(grades - stream.grades).max() == 1
     assert grades.min() == 0 and grades.max() == LARGEST
 
 

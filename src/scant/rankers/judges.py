@@ -26,7 +26,7 @@ RULE = {  # the JSON schema of the setting `judged_by`
         "maxProperties": 1,
         "properties": {
             "wrong": {
-                "description": "The share of documents that get another grade, two in three a "
+                "description": "The share of documents that get the next grade, two in three the "
                 "higher one.",
                 "type": "number",
                 "exclusiveMinimum": 0,
@@ -200,9 +200,7 @@ class Judge:
             return np.clip(np.rint(human + moved), 0, largest).astype(np.int64)
         chosen, upwards = random.random(m) < judge["wrong"], random.random(m) < UPWARDS
         upwards = (upwards | (human == 0)) & (human < largest)
-        others = np.where(upwards, largest - human, human)  # how many grades are above, or below
-        steps = 1 + np.floor(random.random(m) * others).astype(np.int64)
-        return np.where(chosen & (others > 0), human + np.where(upwards, steps, -steps), human)
+        return np.where(chosen & (largest > 0), human + np.where(upwards, 1, -1), human)
 
 
 def _within(stream, columns: np.ndarray) -> np.ndarray:
