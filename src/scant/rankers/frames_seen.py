@@ -242,11 +242,11 @@ def by_use(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         base = details[key[0]]["titles"]["learners"][key[2]]
         way = WITHOUT_GRADES.get(run["kind"], run["way"] or run["kind"])
         own = cells("own", group[f"ranker_{MEASURE}"])
-        rows.append(_played_in_a_way(key, group, last, details, base, way, own))
+        rows.append(played_in_a_way(key, group, last, details, base, way, own))
     return without_failed(pd.DataFrame(rows))
 
 
-def _played_in_a_way(
+def played_in_a_way(
     key: tuple,
     group: pd.DataFrame,
     last: pd.DataFrame,
@@ -299,5 +299,5 @@ def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         first, titles = next(iter(others["learner"]), key[2]), details[key[0]]["titles"]["learners"]
         base, way = titles[first].removesuffix(", last weights"), words[run["iterate"]]
         to_last = cells("to_last", beside(group, others, MEASURE))
-        rows.append(_played_in_a_way(key, group, last, details, base, way, to_last))
+        rows.append(played_in_a_way(key, group, last, details, base, way, to_last))
     return without_failed(pd.DataFrame(rows))

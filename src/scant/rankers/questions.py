@@ -160,4 +160,36 @@ TOP = (
             ),
         ),
     ),
+    Question(
+        "judged",
+        "What is a judged list worth, and a single click?",
+        ("judged-*", "click-one-*"),
+        ("figure-worth", "figure-one-click"),
+        (
+            Answer(
+                "judged-ten-lists",
+                "ten lists that a human judged",
+                "are worth 100 rounds of one grade or more",
+                "are worth less than 100 rounds of one grade",
+            ),
+            Answer(
+                "judged-leaning",
+                "lists by a judge who leans by one standard deviation",
+                "are never worth 100 rounds, however many",
+                "are worth 100 rounds if they are many",
+            ),
+            Answer(
+                "judged-chosen-safe",
+                "a start that is kept only while it predicts",
+                "costs less than 0.03, whoever judged",
+                "may cost 0.03",
+            ),
+            Answer(
+                "click-one-near-pdgd",
+                "on MQ2008 LinUCB from the first click alone",
+                "comes within 5 % of PDGD, from ten",
+                "stays more than 5 % behind PDGD, from ten",
+            ),
+        ),
+    ),
 )
