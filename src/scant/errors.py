@@ -14,6 +14,7 @@ UNSHOWN = re.compile(
 )
 QUOTE = "'\"'\"'"  # a quotation mark in a quoted word, as `shlex.quote` writes it
 WORD = rf"'(?:[^']|{QUOTE})*'|\S*[^\s,;:.)?]"  # as a shell takes it, before punctuation
+
 # By option of `scant ads`, what messages give with it, and how it is written in Python without
 # that, and with it.
 ARGUMENTS = {

@@ -25,6 +25,7 @@ from scant.declare.declarations import own
 from scant.errors import SettingError, unknown
 
 MAX_GRADE = 53  # the largest grade whose gain 2^r - 1 is exact in float64
+
 # `gain` of every grade, for grades that were checked
 GAINS = np.ldexp(1.0, np.arange(MAX_GRADE + 1)) - 1.0
 ERR_GRADE = 4  # the top of ERR's scale, as in Chapelle et al. (2009) and in TREC's gdeval
@@ -69,9 +70,8 @@ def gain(grades):
 
 
 def discount(positions):
-    """`D(i) = 1 / log2(1 + i)` of positions i >= 1: float64 of their shape (perceptron paper, Eq.
-
-    1).
+    """`D(i) = 1 / log2(1 + i)` of positions i >= 1: float64 of their shape (perceptron paper,
+    Eq. 1).
     """
     positions = np.asarray(positions)
     if not np.all(positions >= 1):
@@ -395,9 +395,8 @@ def check_own(name) -> None:
     except Exception as error:  # whatever a user's function does
         raise SettingError(
             f"measure {name!r} fails for the grades [0, 2, 1] ({type(error).__name__}: {error}). "
-            "It is to be a "
-            "function of the grades of a query's documents, in the order shown, that returns a "
-            "number"
+            "It is to be a function of the grades of a query's documents, in the order shown, that "
+            "returns a number"
         ) from error
 
 
@@ -483,8 +482,8 @@ def as_scores(scores, name="scores"):
     values = np.asarray(scores)
     if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "biuf":
         raise ValueError(
-            f"{name} must be a one-dimensional array of numbers, at least one; "
-            f"got shape {values.shape} of {values.dtype}"
+            f"{name} must be a one-dimensional array of numbers, at least one; got shape "
+            f"{values.shape} of {values.dtype}"
         )
     values = values.astype(np.float64)
     finite = np.isfinite(values)

@@ -29,9 +29,11 @@ from scant.client import request
 ADDRESS = "SCANT_SERVER"  # names the socket for jobs; where it is set already, nobody is started
 FEW = 20  # jobs that start on their own in less time than a server takes to load
 LARGEST = 1 << 18  # bytes of a request: more do not pass through a socket as one message
+
 # libraries that Snakemake has use one thread in a job of one
 ONE_THREAD = ("OMP", "GOTO", "OPENBLAS", "MKL", "NUMEXPR")
 ARROW = "JE_ARROW_MALLOC_CONF"  # settings of Arrow's jemalloc, which else starts a thread
+
 # A job may have other values of these than the server: those that Snakemake, or a shell, gives it.
 FREE = {ARROW, "TMPDIR", "TMP", "TEMP", "TEMPDIR", "PATH", "PWD", "OLDPWD", "SHLVL", "_"}
 # what functions of this project import when they are called

@@ -9,28 +9,13 @@ from dataclasses import dataclass
 
 from scant.present.rounding import rounded
 
-MEANS = (
-    "estimate",
-    "snips",
-    "lower",
-    "low",
-    "high",
-    "approx_low",
-    "approx_high",
+MEANS = ("estimate", "snips", "lower", "low", "high", "approx_low", "approx_high")
+PAIR = ("difference", "low", "high")  # columns of a pair of policies, differences of means
+# columns that are differences of means, too
+LIFTS = (
+    *("lift", "lift_low", "lift_high", "lift_lower", "lift_upper"),
+    *("lift_first", "lift_second", "lift_last"),
 )
-PAIR, LIFTS = (
-    ("difference", "low", "high"),
-    (
-        "lift",
-        "lift_low",
-        "lift_high",
-        "lift_lower",
-        "lift_upper",
-        "lift_first",
-        "lift_second",
-        "lift_last",
-    ),
-)  # differences of means
 
 
 @dataclass(frozen=True)
@@ -84,7 +69,7 @@ class Unit:
 
     @property
     def symbol(self) -> str:
-        """What means are shown in."""
+        """The unit in which means are shown: "%", or its name."""
         return "%" if self.percent else self.name
 
     @property
@@ -119,13 +104,11 @@ class Unit:
         return self.least == 0
 
     def value(self, share: float) -> float:
-        """A mean in this unit."""
+        """A mean in this unit, from a mean share."""
         return (self.places or 1) * (self.least + share * self.width)
 
     def converted(self, row: Mapping) -> dict:
-        """A row whose means and sums are in this unit, and no longer shares of the largest
-        reward.
-        """
+        """A row of a result with its means and sums in this unit, in place of shares."""
         if "difference" in row:
             return dict(row) | {name: row[name] * self.width for name in PAIR}
         in_unit = dict(row) | {name: self.value(row[name]) for name in MEANS if name in row}
@@ -139,8 +122,9 @@ class Unit:
         return in_unit
 
     def sum(self, shares: float, rows: float) -> float:
-        """The sum of the rewards of rows in this unit; `shares` is that of shares of the
-        largest.
+        """Rewards summed, in this unit.
+
+        shares : the sum over the rows of rewards as computations have them, from 0 to 1
         """
         return shares * self.width + rows * self.least
 
@@ -166,7 +150,7 @@ class Unit:
 
     @property
     def how_much(self) -> str:
-        """What a lift says, in words."""
+        """The question that a lift answers: "how many percent" or "how much"."""
         return "how many percent" if self.relative else "how much"
 
     @property
@@ -180,7 +164,7 @@ class Unit:
         return f"lift, {self.lift_unit}" if self.lift_unit else "lift"
 
     def total(self, rewards: float, rows: float) -> str:
-        """The sum of the rewards of rows as text; `rewards` is a sum of shares of the largest."""
+        """Rewards summed, as text; `rewards` as `shares` of `sum`."""
         if self.clicks:
             return f"{rewards:,.0f} clicks"
         total = self.sum(rewards, rows)

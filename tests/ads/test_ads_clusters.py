@@ -214,7 +214,9 @@ def test_the_drift_of_the_policy_that_a_log_shows_is_that_of_its_rewards():
     """Of all ads alike, whose terms are sums in units of 1 / their number."""
     made = log(0, 300, 10)
     tally = summing.summary(sa.Log.from_frame(made, {"user": "who"})).all()
-    assert tally.alike == 3 and tally.users.design("", len(made), made["reward"].sum()) > 1.5
+    assert (
+        tally.uniform_divisor == 3 and tally.users.design("", len(made), made["reward"].sum()) > 1.5
+    )
     assert tally.drift("uniform").p == pytest.approx(tally.drift("").p)
 
 

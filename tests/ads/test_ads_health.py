@@ -193,7 +193,7 @@ def test_chance_is_twice_the_rate_at_which_halves_meet():
     test, train = log(1, 500), log(2, 800)
     for repeats, alike, chance in ((40, 40, 80 / 420), (200, 200, 0.8)):
         rows, training = shared(test, both(train, train.take(np.r_[0:repeats])))
-        assert (training.alike, training.rows) == (alike, (801 + repeats) // 2)
+        assert (training.repeats, training.half) == (alike, (801 + repeats) // 2)
         assert training.chance == pytest.approx(chance) and not rows.any()
         assert not training.shares(int(chance * 500), 500)
 

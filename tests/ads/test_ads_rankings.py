@@ -110,7 +110,7 @@ def test_weights_of_prefixes_are_products_from_the_top_down():
     assert visits.place.tolist() == [1, 0, 0, 2, 1]
     order = Order.of(visits.list.astype(int), visits.place)
     ratio = (visits.probabilities[:, 0] / visits.propensity)[:, None]
-    assert order.down(np.multiply, ratio)[:, 0] == pytest.approx([0.25, 2, 0.5, 0.8, 4])
+    assert order.accumulated(np.multiply, ratio)[:, 0] == pytest.approx([0.25, 2, 0.5, 0.8, 4])
 
 
 def test_weights_that_a_log_does_not_carry_count_nothing():

@@ -45,7 +45,7 @@ def looked_at(made: Visits, batches: int = 1) -> Showings:
 
 def e_values(found: Showings, most_visits: float = 1) -> np.ndarray:
     """The e-value of each ad and group, without room for rounding; float64 (ads x groups)."""
-    next_to = found.order.next_to(showings.LEAST)
+    next_to = found.order.after(showings.LEAST)
     values = [
         showings._evidence(showings._sums(found, ad, next_to[ad]), most_visits, 0.0)
         for ad in found.ads
@@ -55,7 +55,7 @@ def e_values(found: Showings, most_visits: float = 1) -> np.ndarray:
 
 def of_log(found: Showings) -> float:
     """The e-value of a log."""
-    return float(np.exp(showings.weighted(found, rounded=0.0)).sum())
+    return float(np.exp(showings.log_terms(found, rounded=0.0)).sum())
 
 
 def logs_of(likely: np.ndarray):
@@ -223,7 +223,7 @@ def test_rows_next_to_each_other_by_hand():
     made = Visits(*columns, ("a", "b"), (), timestamp=times)
     users = replace(made, user=np.array([4, 1, 2, 3, 1], np.uint64))
     for of, b in ((made, [2, 1, 5, 25]), (users, [1, 0, 0, 0])):
-        sums = looked_at(of).order.next_to(1e-4)
+        sums = looked_at(of).order.after(1e-4)
         assert {ad: sums[ad].tolist() for ad in sums} == {"a": [2, 1, 2, 4], "b": b}
 
 
@@ -246,7 +246,7 @@ def test_rows_next_to_each_other_by_hand():
 )
 def test_how_many_ads_a_propensity_stands_for(propensity, ads, count):
     """As its digits tell: 0.333 is 1/3; 0.003 may be a 290th, too, unless there are 300 ads."""
-    found = amounts.alike(propensity, ads)
+    found = amounts.uniform_ads(propensity, ads)
     assert found == count or found == pytest.approx(count, rel=1e-12)
 
 

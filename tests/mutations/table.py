@@ -517,7 +517,7 @@ MUTATIONS = [
     ("scant/bandits/learners.py", ELIGIBLE + "::test_an_ad_s_regression_is_regularised_by_the_rows_that_could_show_it",
      "self.regularisation * rows.sum()", "self.regularisation * len(rows)"),
     ("scant_ads/reading/summing.py", HEALTH + "::test_chance_is_twice_the_rate_at_which_halves_meet",
-     "min(1.0, 2 * self.alike / self.rows)", "min(1.0, self.alike / self.rows)"),
+     "min(1.0, 2 * self.repeats / self.half)", "min(1.0, self.repeats / self.half)"),
     ("scant_ads/reading/summing.py", HEALTH + "::test_chance_in_a_sorted_log_is_that_of_random_order",
      "if half and halves.differ", "if half and not halves.differ"),
     ("scant_ads/policies/learning.py", ROLES + "::test_rows_of_a_request_stay_together_when_a_log_is_split",

@@ -60,7 +60,7 @@ def load(settings: dict) -> tuple[dict, dict]:
 
 
 def decided(settings: dict) -> dict:
-    return studies.decided(settings, ROOT / "config/datasets.yaml")[0]
+    return studies.decide_missing(settings, ROOT / "config/datasets.yaml")[0]
 
 
 def test_by_default_nothing_is_left_out():
@@ -95,7 +95,9 @@ def test_the_line_says_the_set_and_what_does_without_it():
         "The gone set (gone) is missing. Left out: streams two, three; populations of-two; "
         "experiments swept, swept+rounds-7."
     ]
-    said = absent_data.notices(study, studies.decided(config(), ROOT / "config/datasets.yaml")[1])
+    said = absent_data.notices(
+        study, studies.decide_missing(config(), ROOT / "config/datasets.yaml")[1]
+    )
     assert said[0].startswith(
         "The gone set (gone) is missing (no gone/b.txt in data/ or a mirror). Left out: streams"
     )

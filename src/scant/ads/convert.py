@@ -90,8 +90,8 @@ def bandit(labelled: Labelled, random: np.random.Generator, rows: np.ndarray | N
 
 
 def known(labelled: Labelled, rows: np.ndarray) -> Log:
-    """The log in which each of some examples is shown its right class: full information (thesis,
-    eq. 5.3), no policy's.
+    """The log in which some examples are each shown their right class: full information (thesis,
+    eq. 5.3), which no policy logged.
 
     rows : indices of the examples
     """

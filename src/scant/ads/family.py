@@ -272,8 +272,8 @@ FIGURES = (
         "weighted",
         "What CTR would new policies have had in the test log?",
         caption="What the test log says of policies learnt from the training log: the "
-        "importance-weighted CTR, and its "
-        "lower bounds by Student's t and by betting. Means over seeds.",
+        "importance-weighted CTR, and its lower bounds by Student's t and by betting. Means over "
+        "seeds.",
         source="log",
     ),
     Shown(
@@ -292,8 +292,8 @@ TABLES = (
         "ads",
         heading="CTR of ad policies",
         caption="Ad policies: CTR by the best knowledge there is (true, full information, or "
-        "importance-weighted), "
-        "with 95 % t intervals over seeds, and paired differences to the experiment's baseline.",
+        "importance-weighted), with 95 % t intervals over seeds, and paired differences to the "
+        "experiment's baseline.",
         frame=f"{FRAMES}:ads_table",
     ),
     Shown(
@@ -334,8 +334,8 @@ class Ads(Family):
         key="logs",
         name="log",
         about="Bandit logs, by id - drawn from a simulated campaign, made of a classification data "
-        "set, or those of a "
-        "data set of the task ads. Each has a part that trains and one that tests.",
+        "set, or those of a data set of the task ads. Each has a part that trains and one that "
+        "tests.",
         keys=LOG,
         simulations=("campaign", "scant.bandits.campaigns:SIMULATIONS"),
         rules=RULES,

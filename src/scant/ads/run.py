@@ -393,8 +393,8 @@ def estimates(
     if least is None:
         raise SettingError(
             "least_propensity is needed: the test log's propensities differ, and the least that "
-            "was seen is no bound "
-            "on those that are possible. Set it to the least that its policy gives any ad"
+            "was seen is no bound on those that are possible. Set it to the least that its policy "
+            "gives any ad"
         )
     binary = np.all((test.reward == 0) | (test.reward == 1))
     constant = evaluation.least_propensity(test.propensity) is not None

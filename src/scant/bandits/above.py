@@ -36,7 +36,7 @@ def tested(stratum, half, pulls_above, own_pulls_above, clicks, level: float) ->
     stratum : int (rows), which rows have the same item, place and half
     half : int (rows), 0 or 1, of the lists
     pulls_above : float64 (rows), the sum of the pulls of the items above, by the other half
-    own_pulls_above : the same by the row's own half
+    own_pulls_above : float64 (rows), the sum of the pulls of the items above, by the row's own half
     clicks : float64 (rows), or what else a click is worth
     level : with which probability, at most, a test accuses a log wrongly, for the power
     """

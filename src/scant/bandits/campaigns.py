@@ -112,6 +112,7 @@ class Campaign:
     pieces: "Pieces"
     weights: np.ndarray  # (pieces x K) weights of the pieces in f
     intercepts: np.ndarray  # (K) b
+
     # (dimensions x K) weights of the features in the targeted policy's scores, besides f
     view: np.ndarray
     offsets: np.ndarray  # (K) c

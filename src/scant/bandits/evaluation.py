@@ -14,6 +14,7 @@ from scant.bandits import intervals
 from scant.errors import SettingError, is_number
 
 LEAST_ESS = 30  # the least effective sample size at which numbers are given
+
 # with fewer effective clicks, a warning says that bounds which hold only in the limit may fail
 FEW_CLICKS = 30
 # the largest confidence: an error that is shared among many answers stays above rounding

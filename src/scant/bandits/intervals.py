@@ -22,6 +22,7 @@ import numpy as np
 from scant.errors import SettingError
 
 EXACT = 1024  # distinct values kept as they are; more are put into bins
+
 # low bits of a double's mantissa that a bin ignores, so that its width is at most 1/512 of its
 # value
 BITS = 43

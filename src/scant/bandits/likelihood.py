@@ -66,8 +66,8 @@ def _best(points: np.ndarray, mass: np.ndarray) -> np.ndarray:
 
 
 def _ratio(points, mass, value, start) -> tuple[np.ndarray, np.ndarray]:
-    """Minus the log-likelihood ratio of each log at its value, and the (a, b) that give it, from
-    which others start.
+    """For each log, minus the log-likelihood ratio at its value; and the multipliers (a, b) there,
+    where the next search starts.
     """
     weight, reward = points.T
     excess = np.broadcast_to(weight - 1, mass.shape)

@@ -24,6 +24,7 @@ class Choice:
     best: np.ndarray  # int32 (rows), the action with probability 1 - epsilon
     epsilon: float
     actions: int  # K
+
     # bool (rows x K), which actions each context can get; None for all
     eligible: np.ndarray | None = None
 

@@ -26,6 +26,7 @@ from scant.errors import DataError, SettingError, unknown
 READINGS = ("standardise", "undersample", "undersampled")
 UNDERSAMPLED = ("classifiers", "all")
 ROWS = 1 << 13  # rows worked on at a time, so that they stay in the cache
+
 # of gradient descent for an ad, where they follow from its rows; they take 2 ms
 LEAST_STEPS = 50_000
 MOST = 1e100  # of a lambda, as in the settings of a study
@@ -112,6 +113,7 @@ class Model:
     untrained: tuple[str, ...]  # ids of the ads that nothing could be learnt about
     scorers: tuple = ()  # one per ad, None if untrained; empty for a learner of the whole log
     whole: object = None  # the learner of the whole log, if the model is one
+
     # For rankers, by measure: a threshold for each ad, float64 (K), chosen on the rows that its
     # ranker learnt from.
     thresholds: dict[str, np.ndarray] = field(default_factory=dict)

@@ -48,8 +48,8 @@ def visits_by_query(log: Log) -> Iterator[tuple[int, np.ndarray]]:
 class Weighted:
     """The weighted documents of each visit, by the target's place, float64 (n, K).
 
-    clicked : the weights of what was clicked; their mean is the target's clicks
-    missed : those of what was not clicked; None if weights may be negative
+    clicked : weights of clicked documents, else 0; their mean is the target's clicks
+    missed : weights of documents not clicked, else 0; None if weights may be negative
     most : the mean of clicked + missed over visits with this query, plus the documents that the
         target shows in a place but the log never has looked at; so the target's clicks are at most
         `most - missed`
@@ -179,7 +179,7 @@ def item_position_limit(expected: Counts, shown: np.ndarray) -> np.ndarray:
 
 
 def pooled_limit(expected: Counts, shown: np.ndarray, look: np.ndarray) -> np.ndarray:
-    """What estimates by `pooled` tend to, likewise."""
+    """What estimates by `pooled` tend to; see `item_position_limit`."""
     return _ratio(expected.clicks.sum(axis=1), expected.showings @ look) @ (shown * look)
 
 

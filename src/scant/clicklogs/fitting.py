@@ -30,7 +30,7 @@ class Documents(NamedTuple):
         return np.repeat(np.arange(len(self.starts)), sizes)
 
     def take(self, kept: np.ndarray) -> "Documents":
-        """Those of some queries: bool (documents), which is the same for all of a query."""
+        """The documents of some queries: `kept`, bool (documents), is equal within a query."""
         return Documents(self.features[kept], np.unique(self.query[kept], return_index=True)[1])
 
 

@@ -74,8 +74,8 @@ def learning(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def strength(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """By how much the NDCG@10 of learnt rankers on held-out queries is above that of the ranker
-    that logs, by this: means over seeds, a panel for each world and number of visits.
+    """The gain of learnt rankers in NDCG@10 on held-out queries over the ranker that logs, by the
+    latter's NDCG@10: means over seeds, a panel for each world and number of visits.
 
     Raises
     ------

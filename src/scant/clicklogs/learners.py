@@ -244,12 +244,12 @@ class Counted:
 
     @property
     def clicks(self) -> np.ndarray:
-        """On each document: float64 (documents)."""
+        """The number of clicks on each document: float64 (documents)."""
         return self.counts.clicks.sum(axis=1)
 
     @property
     def looks(self) -> np.ndarray:
-        """At each document: float64 (documents)."""
+        """How often each document was looked at: float64 (documents)."""
         return self.counts.showings @ self.look
 
 
@@ -267,7 +267,7 @@ class Ranker(OnLog):
     """A linear ranker that is learnt, from a log or from what it is compared with."""
 
     def ranker(self, log: Log, site: Site, random: np.random.Generator) -> np.ndarray:
-        """Its weights: float64 (d)."""
+        """The ranker's weights: float64 (d)."""
         raise NotImplementedError
 
 
@@ -285,7 +285,7 @@ class FromLog(Ranker):
 
 
 class AsIs(FromLog):
-    """A click is a click."""
+    """A document is worth its clicks, with no correction for places."""
 
     kind = "clicks-as-is"
     about = "Cross entropy of the clicks as they are."
@@ -323,7 +323,9 @@ class DoublyRobust(FromLog):
 
 
 class Safe(DoublyRobust):
-    """What is learnt from a part of the visits replaces the logging ranker if the others say so."""
+    """A ranker learnt from a part of the visits if the others show that it has more clicks than the
+    logging ranker; else the logging ranker.
+    """
 
     kind = "clicks-safe"
     about = (

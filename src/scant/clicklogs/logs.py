@@ -75,7 +75,7 @@ class World:
         return self.rates_of(policy).mean(axis=0)
 
     def rates_of(self, policy: Policy) -> np.ndarray:
-        """These clicks in a visit with each query: float64 (queries, places)."""
+        """`clicks_of` in a visit with each query: float64 (queries, places)."""
         tops = [order[: policy.places] for order in policy.orders]
         shown = [grades[top] for grades, top in zip(self.grades, tops, strict=True)]
         return click_rates(self.user, np.array(shown))

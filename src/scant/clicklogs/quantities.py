@@ -20,7 +20,7 @@ ROUNDING = 1e-9  # of clicks
 
 
 def click_limit(played: Played) -> pd.DataFrame:
-    """By how much what estimates tend to is above the true clicks, as a share of these."""
+    """The relative bias of estimates: (their limit - true clicks) / true clicks."""
     rows = frames.estimates(played.traces).drop_duplicates(["stream", "learner"])
     return rows.assign(value=rows["limit"]).dropna(subset="value")
 

@@ -27,6 +27,7 @@ FLOATS = 1 << 24  # features of one block at most: 64 MB
 # how grades that are not whole become whole; None if they are refused
 FRACTIONS = (None, "half-up", "down", "up")
 MISSING = "missing"  # of values beyond single precision: they count as absent
+
 # numbers up to this round to a finite float32: also FLT_MAX as C prints it
 _LARGEST = 3.40282356e38
 # the first field of a line, and the rest

@@ -14,9 +14,11 @@ from scant import files
 from scant.errors import DataError
 
 KIND = "ads log"  # `kind` in the metadata of the project's own parquet files
+
 # by which probabilities, and sums of them, may be off through rounding: 0.333 is off by 0.1 %
 SLACK = 2e-3
 FULL = "propensity:"  # prefix of the columns of full propensities in a user's own log
+
 # prefix of columns with probabilities of the user's own policies, which are not features
 POLICY = "policy:"
 MAGIC = b"PAR1"  # the first bytes of a parquet file
@@ -37,12 +39,14 @@ class Log:
     features: np.ndarray  # float32 (rows x features), finite
     action: np.ndarray  # int32 (rows), index into actions
     reward: np.ndarray  # float64 (rows), in [0, 1]
+
     # float64 (rows), in (0, 1]: the logging policy's probability of the logged action
     propensity: np.ndarray
     actions: tuple[str, ...]  # the ads' ids
     names: tuple[str, ...]  # of the features
     position: np.ndarray | None = None  # int32 (rows), place on the page
     timestamp: np.ndarray | None = None  # datetime64[us] (rows), UTC
+
     # bool (rows x actions), which ads could be shown; None for all
     eligible: np.ndarray | None = None
 

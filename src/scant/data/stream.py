@@ -224,6 +224,7 @@ class _Table(NamedTuple):
     """A block of queries as arrays."""
 
     lengths: np.ndarray  # int64 (queries), documents of each
+
     # int16 (queries, longest); the zeros after a query's grades change nothing computed of them
     grades: np.ndarray
     features: np.ndarray  # float32 (documents, features)

@@ -233,12 +233,12 @@ def _read_own(path, dataset: Dataset) -> Iterator[Block]:
 
 
 def of_arrays(features, grades, queries) -> pa.Table:
-    """The columns `query`, `grade` and `f1` to `fd` of somebody's own arrays, see
-    `scant.data.numbers.plain`.
+    """A user's own arrays as a table with the columns `query`, `grade` and `f1` to `fd`.
 
     Parameters
     ----------
-    features, grades, queries : of shapes (n, d), (n,) and (n,); queries may be named
+    features, grades, queries : of shapes (n, d), (n,) and (n,); queries may have names. See
+        `scant.data.numbers.plain`
 
     Raises
     ------
@@ -307,12 +307,12 @@ def _column_blocks(
 
 
 def _numbered(texts: pa.Array, known: dict[str, int]) -> pa.Array:
-    """The numbers of ids of queries that are texts, int64, null where there is none.
+    """Numbers of queries whose ids are texts, int64, null where an id is missing.
 
-    If all ids of a file's first batch are whole numbers, these are theirs, and all later ids have
-    to be such. Otherwise ids are names, which are numbered from 1 as they come.
+    If all ids of a file's first batch are whole numbers, these are the numbers, and all later ids
+    have to be whole numbers, too. Otherwise ids are names, which are numbered from 1 as they come.
 
-    known : the ids of the batches before, with their numbers, to which those of this one are added
+    known : by id, the numbers of earlier batches; those of this batch are added
     """
     ids = texts.to_pylist()
     new = [id for id in dict.fromkeys(ids) if id and id not in known]
@@ -376,8 +376,8 @@ def _read_log(path, whole: bool) -> logs.Log:
     """A log of visits, read by scant_ads, which Python finds by an entry point alone."""
     if (reads := reader("log")) is None:
         raise SettingError(
-            "parser: log is read by scant_ads, which is not installed: pip install "
-            "-e . in the clone"
+            "parser: log is read by scant_ads, which is not installed: pip install -e . in the "
+            "clone"
         )
     return reads.load()(path, whole)
 

@@ -23,6 +23,7 @@ FAMILIES = {  # by kind, in the order in which the page shows them
     "rankings": "scant.clicklogs.family:Rankings",
 }
 HEADLINE = "feedback"  # the question that pages open with
+
 # what figures and tables are made of
 READS = ("traces", "regret", "coverage", "streams", "logs", "nothing")
 TITLE = {
@@ -167,7 +168,7 @@ class Shown:
     name : of its files
     caption : what it shows, in sentences
     frame : the function that computes its data frame, as "module:function"
-    draw : the function that draws the frame, likewise; "" for a table
+    draw : the function that draws the frame, as `module:name`; "" for a table
     reads : the input of the function `frame`: "traces" (the traces and the experiments' details),
         "regret" (these and comparators), "coverage" (the rows of the study of bounds), "streams"
         or "logs" (the paths of their files), or "nothing" (at most the study's seed)
@@ -453,7 +454,7 @@ class Family:
         return ""
 
     def read(self, plan, shown: Shown) -> list[str]:
-        """The files that a figure or table reads, if they are others than traces.
+        """The files that a figure or table reads in place of traces; none if it reads traces.
 
         plan : the study's `scant.study.plan.Plan`
         """

@@ -33,6 +33,7 @@ MADE_BY = {  # what made the studies: keys of a manifest, and their names in sen
     "data": "data sets",
     "claims": "claims",
 }  # fmt: skip
+
 # of what is counted
 NOUNS = {VERDICT: "verdict", ESTIMATE: "estimate", OF_CELL: "cell", TABLE: "table cell"}
 OF_BOTH = ("modules", "claims")  # the keys of which only that counts which both have
@@ -435,7 +436,7 @@ def numbers(a: float | None, b: float | None) -> tuple[str, str]:
 def write(comparison: Comparison, file: Path) -> None:
     """Write all that differs as CSV, with the columns COLUMNS, in full precision.
 
-    What could steer a terminal that shows it is escaped.
+    Control characters are escaped, since they could steer a terminal.
 
     Raises
     ------

@@ -20,6 +20,7 @@ from scant.verdict import selection
 
 NAME = "manifest.json"
 DIGITS = 12  # hexadecimal, of a digest
+
 # What results may depend on; others draw figures or plan jobs.
 VERSIONS = ("Python", "scant", "numpy", "scipy", "pandas", "scikit-learn", "numba", "pyarrow")
 # what a manifest says of one run alone: references leave it out

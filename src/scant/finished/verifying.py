@@ -18,8 +18,8 @@ class Verified(NamedTuple):
     drawn : the number of streams and logs that are gone, which their user deleted to free room;
         they are not in `gone`
     workflow : the files of the workflow here, or read by the study, that are not as they were
-    unpacked : the number of files that this archive was packed without; they are not in `gone`
-    either
+    unpacked : the number of files that this archive was packed without; they are not in `gone`,
+        either
     """
 
     same: int

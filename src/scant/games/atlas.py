@@ -18,6 +18,7 @@ from scant.theory import observability
 EXPONENTS = {"0": 0.0, "T^(1/2)": 1 / 2, "T^(2/3)": 2 / 3, "T": 1.0}
 MARGIN = 0.05  # by how much a slope, seen at finite horizons, may be above the possible rate
 LINEAR_FROM = 0.9  # the slope above which regret counts as linear
+
 # Statements of the thesis: the measures, whether it applies to m and k, the rate, where it stands,
 # and the m of its proof. The first statement that applies counts. Results 1 and 3 (and 4, for more
 # grades) name no m.
@@ -184,9 +185,9 @@ def cells_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 def compared(exponent: float, low: float, high: float) -> str:
     """What the interval of a slope says of a rate.
 
-    It "agrees" if regret grows at most as the rate and `MARGIN`, and is "faster" if it does not.
-    Where the rate is T, which all regret has, it agrees if the slope is above `LINEAR_FROM`, and is
-    "slower" if not. Else it is "undecided".
+    The slope "agrees" if it is at most exponent + `MARGIN`, and is "faster" if above. An exponent
+    of 1 bounds all regret: there it agrees above `LINEAR_FROM`, and is "slower" below. It is
+    "undecided" if the interval does not tell.
     """
     if exponent == 1:
         return "agrees" if low > LINEAR_FROM else "slower" if high < LINEAR_FROM else "undecided"

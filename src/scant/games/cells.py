@@ -21,6 +21,7 @@ from scant.theory import observability
 MEASURES = {"auc-loss": "auc"}  # losses that have another name in `scant.theory.observability`
 MOST_GRADES = 16  # more than any cell of the atlas has
 WITHOUT = ("position-loss", "spearman-loss")  # losses of unbounded values, or of rankings
+
 # of the estimators: enough for any run, and the same on every machine, so that ties are the same,
 # too
 DIGITS = 12
@@ -230,9 +231,9 @@ def check_observable(cell: Cell, locally: bool = False) -> None:
     if locally and not cell.rate.locally_observable:
         raise SettingError(
             f"{cell} is not locally observable: its neighbouring rankings cannot be compared by "
-            "what they show, so "
-            "that no learner has less than the order of T^(2/3) (thesis, Definition 5; Bartok et "
-            "al. 2014). Use the learner 'forecaster'. " + _remedy(cell, "locally_observable")
+            "what they show, so that no learner has less than the order of T^(2/3) (thesis, "
+            "Definition 5; Bartok et al. 2014). Use the learner "
+            "'forecaster'. " + _remedy(cell, "locally_observable")
         )
 
 

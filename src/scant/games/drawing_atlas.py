@@ -39,6 +39,7 @@ GROUPS = (  # of rows, from the top: whether the measure has a cut-off, and whic
 )
 WIDTH, ROW = 0.36, 0.38  # of a cell, in inches
 GAP = 0.35  # between groups, in rows
+
 # how much of a rate's colour a cell has if slopes are measured, but none there agrees with it
 PALE = 0.25
 

@@ -160,16 +160,16 @@ TABLES = (
         name="games",
         heading="Regret on fixed items",
         caption="Games on fixed items: regret at each horizon against the best fixed ranking, with "
-        "95 % t intervals "
-        "over seeds, the bound beside it, and paired differences to the experiment's baseline.",
+        "95 % t intervals over seeds, the bound beside it, and paired differences to the "
+        "experiment's baseline.",
         frame="scant.games.frames:games_table",
     ),
     Shown(
         name="slopes",
         heading="Slopes of regret on fixed items",
         caption="Games on fixed items: the slope of the log of the mean regret over seeds on log "
-        "rounds, horizon or "
-        "number of items, with 95 % bootstrap intervals over seeds, and that of the bound.",
+        "rounds, horizon or number of items, with 95 % bootstrap intervals over seeds, and that of "
+        "the bound.",
         frame="scant.games.frames:slopes_table",
     ),
     Shown(

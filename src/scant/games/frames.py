@@ -267,7 +267,7 @@ def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     frame = pd.DataFrame(rows).dropna(subset="slope")
     if frame.empty:
         raise SettingError(
-            "no slope for the figure of observability: its experiments need "
-            f"{POINTS} horizons or more"
+            f"no slope for the figure of observability: its experiments need {POINTS} horizons or "
+            "more"
         )
     return frame.loc[frame.groupby([*CELL, "learner"], sort=False)["slope"].idxmax()]

@@ -51,8 +51,8 @@ class Pair:
 
 @lru_cache(maxsize=256)
 def pair(cell: Cell) -> Pair:
-    """The hardest pair of a cell: that with the largest cost if it is not observable, else lesser
-    of gap and cost.
+    """The hardest pair of a cell: with the largest min(gap, cost), or the largest cost where the
+    cell is not observable.
 
     Ranking 0 is one of the two, which is no restriction: the items can be relabelled.
 
@@ -77,7 +77,7 @@ def width(cell: Cell, rounds: int, until: int) -> float:
 
 
 def _neighbours(cell: Cell) -> Iterator[Pair]:
-    """For each neighbour j of ranking 0, the p and d with the largest lesser of gap and cost."""
+    """For each neighbour j of ranking 0, the p and d with the largest min(gap, cost)."""
     measure, m, top_grade = cell.game
     for j in np.flatnonzero(observability.neighbours(measure, m, top_grade)[0]).tolist():
         near = observability.neighbourhood(measure, m, j, top_grade)

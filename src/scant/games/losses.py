@@ -179,8 +179,8 @@ def check_ap(items: int) -> None:
     if items > AP_ITEMS:
         raise SettingError(
             "ap: the best fixed ranking is sought over all sets of items, which is done for up to "
-            f"{AP_ITEMS} items; "
-            f"this stream has {items}. Use ndcg or precision@n, whose best ranking comes by sorting"
+            f"{AP_ITEMS} items; this stream has {items}. Use ndcg or precision@n, whose best "
+            "ranking comes by sorting"
         )
 
 

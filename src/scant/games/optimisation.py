@@ -31,9 +31,9 @@ class Problem(NamedTuple):
         feedback
     base : float64 (signals x classes), an estimator of the differences of losses to their mean over
         classes
-    null : float64 (signals x .), spans what all top sets together estimate as 0, whatever the
+    null : float64 (signals x r0), a basis of what all top sets together estimate as 0, whatever the
         outcome
-    span : float64 (signals x .), spans the rest
+    span : float64 (signals x r), a basis of the rest
     """
 
     shown: np.ndarray

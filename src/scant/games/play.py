@@ -168,9 +168,9 @@ class Trace:
 
     round : int64, t
     value : the cumulative loss or gain of the rankings shown in rounds 1..t
-    best : the same for the fixed ranking that is best for rounds 1..t
-    best_at_horizon : the same for the fixed ranking that is best for all rounds
-    worst : the same for the worst play, see `Game.worst`
+    best : `value` of the fixed ranking that is best for rounds 1..t
+    best_at_horizon : `value` of the fixed ranking that is best for all rounds
+    worst : `value` of the worst play, see `Game.worst`
     explored : int64, how many of rounds 1..t were spent on exploring
     bound : the bound on the expected regret against `best`; NaN where none is known
     gain : whether greater values are better

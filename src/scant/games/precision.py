@@ -94,9 +94,7 @@ class SemiBandit(Player):
         return np.r_[inside, outside]
 
     def _first(self, items: np.ndarray, count: int) -> np.ndarray:
-        """The same items in another order; each is among the first `count` with the same
-        probability.
-        """
+        """The items reordered at random: each is among the first `count` with equal probability."""
         start = self.random.random()
         places = [min(int((start + j) * len(items) / count), len(items) - 1) for j in range(count)]
         return np.r_[items[places], np.delete(items, places)]

@@ -35,10 +35,8 @@ def game_regret(played: Played, round: int | None = None) -> pd.DataFrame:
 
 
 def average_change(played: Played, since: int) -> pd.DataFrame:
-    """By how much average regret, that up to a round over the round, changes from round `since` to
-    the end.
-
-    It is of each game's longest horizon; below 0 if average regret drops.
+    """The change of average regret (regret up to a round / the round) from round `since` to the
+    end of each game's longest horizon; below 0 if it drops.
     """
     rows = frames.longest(frames.regrets(played.traces, played.about))
     rows = rows.assign(average=rows["regret"] / rows["round"])
@@ -47,8 +45,7 @@ def average_change(played: Played, since: int) -> pd.DataFrame:
 
 
 def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
-    """Regret as a share of a bound at each horizon. If there are several, `stream` names the
-    horizon, too.
+    """Regret / bound at each horizon. If there are several horizons, `stream` names them, too.
 
     The ceiling is the share that the worst play has (`scant.games.play.Game.worst`); for a bound
     from below it is the least share, 0. `says_from` is the horizon at which the worst play's
@@ -107,8 +104,8 @@ def game_slope(played: Played, along: str = "horizon", since: int | None = None)
 
 
 def bound_share(played: Played) -> pd.DataFrame:
-    """The largest shares of regret and of its ceiling in the bound, over all horizons with a known
-    bound.
+    """The largest regret / bound, and the largest ceiling / bound, over all horizons with a known
+    bound. The ceiling is the regret of the worst play.
     """
     ends = _ends(played)
     shares = ends.assign(

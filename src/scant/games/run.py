@@ -91,9 +91,7 @@ def drawn(job: dict, seed: int, horizon: int) -> Game:
 
 
 def played(learner: dict) -> dict:
-    """The settings of a study's learner as `play` takes them: without the title, and with its
-    `options`.
-    """
+    """A study's learner as `play` takes it: without title, and with its `options` as settings."""
     settings = {key: value for key, value in learner.items() if key not in ("title", "options")}
     return settings | learner.get("options", {})
 

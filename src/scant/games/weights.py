@@ -136,8 +136,8 @@ class PermELearn(Player):
         super().__init__(facts, random)
         if facts.loss.places is None:
             raise SettingError(
-                f"learner 'permelearn': it plays linear losses; {facts.loss.name} "
-                "is none. Use hedge"
+                f"learner 'permelearn': it plays linear losses; {facts.loss.name} is none. Use "
+                "hedge"
             )
         m, weights = facts.items, facts.weights
         costs = -weights if facts.loss.gain else weights

@@ -18,6 +18,7 @@ from scant.study.plan import STREAM, batches, learners_of, span, untitled
 
 LARGEST_SAMPLE = 6e8  # bytes of the features of a sample
 SIMULATED = 20  # features of a simulated population, if an experiment does not say
+
 # what the settings of generators mean, and their limits, see `scant.declare.families.Place`
 RULES = {
     "grades": ("The highest grade.", {"minimum": 1, "maximum": 30}),
@@ -307,8 +308,8 @@ THEORY = (
         heading="Bounds on excess risk and gaps, computed",
         repeats="Table 4.1 of the thesis",
         caption="Bounds on excess risk and gaps, W = R_X = 1, grades to 4, delta = 0.05. constant "
-        "is the bound over "
-        "G W R_X / sqrt(n); tells_from is from which n the bound is below the largest loss.",
+        "is the bound over G W R_X / sqrt(n); tells_from is from which n the bound is below the "
+        "largest loss.",
         frame="scant.generalisation.theory_tables:table_4_1",
         reads="nothing",
     ),

@@ -24,6 +24,7 @@ EXCESS_BOUNDS = {  # by the kind of learner: what bounds its excess risk
     "erm-l1": ("Theorem 40", theory.erm_excess_l1),
 }
 OPTIMISTIC = ("(4.8)", theory.optimistic_excess)  # of gradient descent with the step size of (4.7)
+
 # by the norm of the ball: what bounds the largest gap between risk and mean loss
 UNIFORM_BOUNDS = {
     "l2": {

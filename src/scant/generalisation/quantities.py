@@ -24,13 +24,15 @@ def excess_slope(played: Played, along: str = "n") -> pd.DataFrame:
 
 
 def gap_slope(played: Played, along: str = "n") -> pd.DataFrame:
-    """The same for the largest gap between risk and mean loss that ascent found."""
+    """The slope of the log of the mean largest gap, between risk and mean loss, that ascent found;
+    see `excess_slope`.
+    """
     return _slope(played, along, "uniform")
 
 
 def excess_share(played: Played) -> pd.DataFrame:
-    """The excess risk as a share of its bound, at each n, m and d. If there are several, `stream`
-    names them, too.
+    """How much of its bound the excess risk uses, at each n, m and d. If there are several sizes,
+    `stream` names them, too.
 
     The ceiling is the larger share of two plays: weights 0, and the worst weights known, the
     opposite of the best. The play `weights 0` learns nothing. `says_from` is the n at which a bound

@@ -72,8 +72,8 @@ class Setup:
     """What all samples of a job with one number of features share.
 
     job : the job's settings, see `run`
-    population : for this number of features
-    smaller : the same for the features that grades depend on
+    population : with all features
+    smaller : the population with only the features that grades depend on
     """
 
     job: dict
@@ -85,9 +85,11 @@ class Setup:
         return generator(*_axes(self.job), *names)
 
     def mean(self, sample: solve.Sample, surrogate: str, ridge: float = 0.0) -> solve.Mean:
+        """The mean loss on a sample, as a function of the weights; see `solve.Mean`."""
         return solve.Mean(sample, surrogate, self.job["sigma"], ridge)
 
     def ball(self, norm: str) -> solve.Ball:
+        """The job's ball of a norm, "l2" or "l1"."""
         return solve.Ball(norm, self.job["W"] if norm == "l2" else self.job["W1"])
 
     @cached_property
@@ -107,10 +109,11 @@ class Setup:
 class Best:
     """The best weights of a ball, as far as known.
 
-    risk : their mean loss on the queries that they were found on
-    at_zero, worst : the mean loss of weights 0, and of -w* stretched to the ball's radius, on the
-        same queries
-    error : about how far their risk is above the least
+    weights : w*
+    risk : mean loss of w* on the queries that it was found on
+    at_zero, worst : mean loss, on these queries, of weights 0, and of -w* stretched to the ball's
+        radius
+    error : about how far the risk of w* is above the least
     """
 
     weights: np.ndarray
@@ -122,7 +125,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Task:
-    """What a learner is to fit, and the ways that there are.
+    """What a learner is to fit, and the searches that it may use.
 
     mean : the mean loss on the sample, as a function of the weights
     ball : in which the weights are sought
@@ -141,16 +144,16 @@ class Task:
         return self.mean.sample
 
     def descend(self, rate: float) -> solve.Solution:
-        """Online gradient descent, once over the sample."""
+        """The average weights of online gradient descent, once over the sample."""
         return solve.descend(self.mean, self.ball, rate)
 
     def minimise(self, ridge: float) -> solve.Solution:
-        """The least of the mean loss plus `ridge` / 2 times the square of the weights' norm."""
+        """The weights of least mean loss + `ridge` / 2 times the square of their norm."""
         mean = self.setup.mean(self.sample, self.mean.surrogate, ridge)
         return solve.minimise(mean, np.zeros(self.sample.d), self.ball)
 
     def from_starts(self, starts: int) -> tuple[solve.Solution, float]:
-        """The least of the mean loss, and the spread of what several searches found."""
+        """The weights of least mean loss that several searches find, and the spread of losses."""
         return solve.from_starts(self.mean, self.ball, starts, self.random)
 
 
@@ -198,6 +201,7 @@ class Found:
     """What a learner found on a sample.
 
     row : of the run file, as far as no fresh queries are needed
+    weights, best : the learner's weights, and the best weights of its ball
     ascended : the weights where ascent found the largest gap, and the mean loss there; or None
     """
 
@@ -251,8 +255,7 @@ def _axes(job: dict) -> tuple:
 def of_seed(setup: Setup, best: dict, seed: int) -> list[dict]:
     """The rows of one seed and one number of features.
 
-    best : the best weights by surrogate, ball and m, as far as they were needed before; more are
-        added
+    best : the best weights found so far, by surrogate, ball and m; those found here are added
     """
     job, fits = setup.job, []
     features, grades = setup.population.draw(
@@ -381,8 +384,8 @@ class Ascents:
     def largest(
         self, mean: solve.Mean, ball: solve.Ball, starts: list[np.ndarray]
     ) -> tuple[np.ndarray, float]:
-        """The weights, and the mean loss of the sample there; for learners of the same surrogate
-        and ball the same.
+        """The weights with the largest gap that ascent finds, and the sample's mean loss there.
+        Found once for each surrogate and ball.
 
         starts : the first weights to start from; if the job asks for more, the others are random
         """

@@ -27,6 +27,7 @@ NOT_CONVEX = "smoothdcg"
 ENOUGH, ENOUGH_OF_ZERO = 1e-5, 1e-6
 PASSES = 3000  # over the sample, at most
 MEMORY = 10  # a step may raise the value as long as it stays below the largest of so many last ones
+
 # Newton's steps follow so many passes in the l2 ball, up to so many features
 NEWTON_AFTER, NEWTON_FEATURES = 60, 200
 STALLED = 1e-13  # a decrease below this share of the value, for `MEMORY` steps, is rounding
@@ -273,7 +274,7 @@ def _line_search(
 
 
 class Difference:
-    """A mean less another one, over other queries; it is not convex."""
+    """A `Mean` less another `Mean` over other queries, as a function to minimise; not convex."""
 
     convex = smoothed = False
 
@@ -281,8 +282,8 @@ class Difference:
         self.mean, self.other = mean, other
 
     def evaluate(self, weights: np.ndarray, smoothing: float = 1.0) -> Evaluation:
-        """The difference at `weights` (d); RankSVM's hinges are hardly smoothed, so that three
-        values are one.
+        """The difference at `weights` (d). RankSVM's hinges are hardly smoothed: the value stands
+        for the smoothed value and the bound, too.
         """
         value, _, _, gradient = self.mean.evaluate(weights, 1e-2)
         other_value, _, _, other_gradient = self.other.evaluate(weights, 1e-2)

@@ -34,6 +34,7 @@ from numba.np import linalg
 from scant.errors import SettingError
 
 SEALED = b"scant-crc32:"  # what precedes the CRC-32 at the end of a file of compiled code
+
 # settings of Numba that change no code
 UNLIKE = {"CACHE_DIR", "NUMBA_DEFAULT_NUM_THREADS", "NUMBA_NUM_THREADS"}
 

@@ -42,11 +42,12 @@ def browse(ranking, labels, click, stop, random, clicked):
 def preference_gradient(scores, ranking, clicked, odds, left, bits, g):
     """PDGD's gradient in the scores, into `g`; returns whether the clicks show a preference at all.
 
-    P(R) and P(R*) differ in the denominators from the pair's first place, excluded, to its second:
-    with the two exchanged the first document is left there in place of the second.
+    R is the ranking, and R* the ranking with a pair exchanged. P(R) and P(R*) differ only in the
+    denominators of the places below the pair's first, down to its second: there R* still has to
+    place the pair's first document, where R has to place its second.
 
-    odds, g : float64 as long as the scores; bits : the same of int64; left : float64, as long as
-        `clicked`
+    g : float64 (m), the gradient, written to
+    Scratch: odds float64 (m), bits int64 (m), left float64 (as long as `clicked`)
     """
     m, places, last = scores.shape[0], clicked.shape[0], -1
     for place in range(places):
@@ -116,9 +117,9 @@ def clicked_gradient(scores, ranking, clicked, above, g):
 def weighted_gradient(scores, ranking, clicked, chances, shifts, g):
     """The gradient of the logistic loss of each document shown against all others, into `g`.
 
-    A document counts clicked / chance - shift, by its place. Both sides of a pair are taken
-    together: with equal scores and counts nothing is left, not even by rounding. Returns whether
-    there is a pair at all.
+    Returns whether there is a pair at all. A document weighs clicked / chance - shift, with the
+    chance and shift of its place. Both sides of a pair are taken together: with equal scores and
+    weights nothing is left, not even by rounding.
     """
     places, learns = clicked.shape[0], False
     g[:] = 0.0

@@ -14,12 +14,11 @@ from scant.kernels.top import RANKSVM, smooth_surrogate
 
 @compiled()
 def descend(features, labels, m, n, objective, rate, radius, gains, exponentials, weights, average):
-    """Online gradient descent with step size `rate` over the first n queries, in the ball of this
-    l2 norm.
+    """Online gradient descent with step size `rate` over the first n queries, in the l2 ball of
+    this radius. RankSVM's subgradient counts only hinges above 0.
 
-    weights : float64 (features), where to start, and where it ends; average : float64 (features),
-        any content: the mean
-    of the weights before each of the n steps. RankSVM's subgradient counts only hinges above 0
+    weights : float64 (features), where to start; where it ends after the call
+    average : float64 (features), set to the mean of the weights before each of the n steps
     """
     d = features.shape[1]
     scores, scratch, g = np.empty(m), np.empty(m), np.empty(m)

@@ -6,6 +6,7 @@
 from scant.kernels import compiled
 
 LAST, AVERAGE, SUFFIX = range(3)  # in the order of scant.rankers.iterates.CHOICES
+
 # of the array `kept`: what is ranked by, and the sums that it is made of
 MEAN, EARLIER, RECENT, ROWS = range(4)
 

@@ -10,6 +10,7 @@ from scant.kernels import compiled
 
 _GIVE_UP = -1
 REFUSE, HALF_UP, DOWN, UP = range(4)  # in the order of scant.data.letor.FRACTIONS
+
 # numbers up to this round to a finite float32: also FLT_MAX as C prints it
 _LARGEST = 3.40282356e38
 

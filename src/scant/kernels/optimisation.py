@@ -33,8 +33,7 @@ NEARLY = 0.05  # the squared Newton decrement at which a step is the last
 
 
 class Derivatives(NamedTuple):
-    """Those of the barriers, see `_differentiate`, and the step of Newton's method; all float64, of
-    any content.
+    """Scratch, float64: derivatives of the barriers, see `_differentiate`, and Newton's step.
 
     gradient, step : (variables); J : (outcomes x variables)
     blocks : (classes x r0 x r0); sides : (classes x r0 x border); corner : (border x border),
@@ -154,9 +153,8 @@ def _backward(L, b, n):
 def _differentiate(q, eta, program, v, G, P, f, derivatives):
     """The derivatives of the barriers of f (see `newton`), without the terms of p > 0 and t / mu.
 
-    gradient : minus the gradient; J : the gradients of f_x - t over t - f_x; the Hessian is J'J and
-        a matrix of the
-    blocks, the sides and the corner
+    In `derivatives`, gradient becomes minus the gradient, and J the gradients of f_x - t over t -
+    f_x; the Hessian is J'J and a matrix of the blocks, the sides and the corner.
     """
     _, losses, actions_class, actions_top, signal, _, null, span = program
     gradient, _, J, blocks, sides, corner = derivatives
@@ -449,11 +447,11 @@ def weigh(estimates, eta, q):
 
 @compiled()
 def carry(solved_p, solved_q, q, actions_class, actions_top, p, P):
-    """The distribution found for `solved_q`, moved to `q`: p (actions) and P (top sets). Returns
-    how far q has moved.
+    """Move `solved_p`, the distribution found for `solved_q`, to `q`: into p (actions) and P (top
+    sets). Returns the total variation between `solved_q` and `q`.
 
-    What a class has gained or lost is shared among its actions as they were; none loses more than
-    half. The distance is the total variation.
+    What a class has gained or lost is shared in proportion among its actions; none loses more than
+    half.
     """
     A, moved, total = p.shape[0], 0.0, 0.0
     for c in range(q.shape[0]):

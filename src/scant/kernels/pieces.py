@@ -23,10 +23,11 @@ from scant.kernels import compiled
 SUMS = {"reassoc", "contract"}
 EXP_CLIP = 300.0  # as in scant.surrogates (a test holds them equal)
 LARGEST_EXPONENT = 709.782712893384  # exp() of anything larger overflows float64
+
 # The codes of scant.measures.RECORDABLE (a test holds them equal).
 NDCG, AP, DCG, PRECISION, ERR, MRR, RECALL, LINEAR_NDCG = range(8)
 PLACE = -1  # the grade at a place, as in scant.measures
-ERR_GRADE = 4  # as in scant.measures (likewise)
+ERR_GRADE = 4  # as in scant.measures (a test holds them equal)
 
 # What loops over rounds take. Rounds : a stream's arrays (see `scant.data.stream.Stream`), and the
 #     query of each round.
@@ -121,7 +122,7 @@ def keep(recorded, filled, t, weights):
 
 @compiled()
 def centre(values):
-    """Take their mean from all values."""
+    """Subtract the mean from `values`, in place."""
     total = 0.0
     for value in values:
         total += value
@@ -161,11 +162,12 @@ def ndcg(order, truth, cut, ideal, gains, discounts):
 
 @compiled()
 def ideal_dcg(grades, cut, gains, discounts, counts):
-    """The largest DCG@cut. It adds the same numbers in the same order as `dcg` does on an ideal
-    ranking,
+    """The largest DCG@cut.
 
-    so that the two are equal to the last bit exactly when the ranking's first `cut` places are
-    ideal.
+    It adds the same numbers in the same order as `dcg` does on an ideal ranking, so that both are
+    equal to the last bit exactly when a ranking's first `cut` places are ideal.
+
+    counts : scratch, int (grades)
     """
     top = 0
     for grade in grades:
@@ -290,10 +292,10 @@ def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gai
 def measure_both(
     shown, own, differs, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out
 ):
-    """As `measure_ranking`, of the ranking shown; returns NDCG@10, the first measure, of the
-    learner's own ranking.
+    """`measure_ranking` of the ranking shown; returns NDCG@10, the first measure, of the learner's
+    own ranking.
 
-    differs : whether that may be another one
+    differs : whether the two rankings may differ
     """
     measure_ranking(shown, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out)
     if differs and relevant > 0:
@@ -311,7 +313,7 @@ def slam(scores, order, labels, choice, tables, scratch, by_label, g):
     lower label moves its weight to that one (Eq. 13).
 
     choice : a `Slam`; tables : `Tables`, whose gains and discounts count
-    scratch : float64 of shape (6, labels), any content; by_label : uint32 (m), likewise
+    Scratch: scratch float64 (6, labels), by_label uint32 (m)
     """
     cut, uniform, margin, by_grade, averaged = choice
     gains, discounts, _ = tables
@@ -525,9 +527,9 @@ def ranksvm(scores, order, labels, counts, sums, g):
     subgradient in `g`.
 
     O(documents * labels): on the way down the scores, a document whose hinge has become active
-    stays active.
-    `g` is set for the documents of `order` alone. counts, sums : float64, one for each label, any
-        content.
+    stays active. `g` is set for the documents of `order` alone.
+
+    counts, sums : scratch, float64 (labels)
     """
     n, value = order.shape[0], 0.0
     counts[:], sums[:] = 0.0, 0.0
@@ -572,8 +574,7 @@ def project(weights, radius):
 
 @compiled(fastmath=SUMS)
 def step(features, g, rate, weights, coming):
-    """`weights -= rate * features' g`, two documents at a time, passing over those that `g` leaves
-    out.
+    """`weights -= rate * features' g`, two documents at a time, without those whose `g` is 0.
 
     Meanwhile `coming` (flat, may be empty) is fetched from memory.
     """

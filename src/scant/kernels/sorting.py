@@ -8,9 +8,11 @@ import numpy as np
 from scant.kernels import compiled
 
 BLOCK = 16  # scores that are compared with as many others at a time, on vectors
+
 # up to this many scores, comparing all pairs is quicker than sorting keys (measured)
 COUNTING_LIMIT = 96
 DIGIT = 256  # a key has two digits
+
 # swaps of neighbours, as a multiple of the number of scores, after which a merge sort takes over
 PATIENCE = 4
 

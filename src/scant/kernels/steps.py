@@ -20,7 +20,7 @@ FIRST_DISTANCE, ALPHA = 1e-6, 100.0  # as in scant.rankers.steps (a test holds t
 
 
 class Past(NamedTuple):
-    """What steps are told of the gradients so far, 0 at first.
+    """What is kept of the gradients so far, for the sizes of steps; 0 at first.
 
     sums : float64 (KEPT); memory : float64 (ROWS, d)
     gradient : float64 (d), the last one, which may be of any content

@@ -57,11 +57,10 @@ class Feedback(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Arrays of any content, made once: to make a group of slices in each round would take a
-    twentieth of it.
+    """Scratch arrays, made once: to slice them in each round would take a twentieth of its time.
 
     floats, bits : float64 and int64, at least as long as the scores; counts : float64 (2, labels)
-    seen : of the labels' kind, as long
+    seen : of the labels' type, at least as long as the scores
     """
 
     floats: np.ndarray
@@ -78,7 +77,8 @@ def surrogate(
     goes into `g`.
 
     order : the documents by descending score; ideal : the query's ideal DCG
-    scratch : float64 as long as the scores; bits : the same of int64; counts : float64 (2, labels)
+    g : float64 (m), written to
+    Scratch: scratch float64 (m), bits int64 (m), counts float64 (2, labels)
     """
     if objective == RANKSVM:
         return ranksvm(scores, order, labels, counts[0], counts[1], g), 0
@@ -115,10 +115,10 @@ def smooth_surrogate(
 
 @compiled()
 def divisor(learner, place, k, by_own, gamma, chance):
-    """What the estimate divides by: the probability of seeing what is at a place (or a pair whose
-    second one is there).
+    """The divisor of an estimate's term: the probability of seeing the document at a place (or the
+    pair whose lower document is there), but at least the floor.
 
-    by_own : whether the document, or both, would be seen without exploration
+    by_own : whether the document, or the pair, would be seen without exploration
     chance : the probability with which exploration shows it, gamma included
     """
     if learner.slot and place < k - 1:

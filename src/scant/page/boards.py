@@ -149,14 +149,14 @@ def _interval(low: float, high: float, decimals: int, sign: str = "") -> str:
 
 
 def grid(board: dict, cell, rank: bool = False, name=str) -> list[list[str]]:
-    """A table as texts, its head first: learners, what they see where that differs, and a column
-    for each stream.
+    """A board as rows of text, the head first: learner, feedback where it differs, and a column for
+    each stream.
 
-    Of a single stream the differences to the best have a column of their own; of several, they
-    stand in the cells of those means that print as the best's does.
+    With one stream the differences to the best learner have a column of their own; with several,
+    they stand only in cells whose mean prints as the best's does.
 
-    cell, name : write a cell of `board`, and a title
-    rank : with the mean rank over the streams that every learner played
+    cell, name : functions that write a cell of `board`, and a title
+    rank : whether to add the mean rank over the streams that every learner played
     """
     alone, sees = len(board["streams"]) == 1, board["feedback"]
     head = ["learner", *(["feedback"] if sees else []), *board["streams"]]

@@ -17,6 +17,7 @@ from scant.present import style
 from scant.present.rounding import rounded
 
 COLUMN, WIDEST = 3.4, 7.2  # inches of a column and of a page
+
 # of figures without texts beside the panels, by the number of columns
 WIDTHS = {1: COLUMN, 2: 5.4, 3: 7.0}
 ROW = 2.2  # inches of a row of panels
@@ -329,7 +330,7 @@ def beside(
 
 
 def slope(row: pd.Series) -> str:
-    """The slope and its interval, columns of `scant.present.slopes.slope_columns`, as text: "0.66
+    """A slope and its interval as text, from columns of `scant.present.slopes.slope_columns`: "0.66
     [0.64, 0.69]", with as many decimals, up to four, as tell its ends apart.
     """
     if np.isnan(row["slope"]):

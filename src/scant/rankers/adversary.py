@@ -6,8 +6,8 @@ import numpy as np
 
 
 class LowerBoundAdversary:
-    """The lower bound's (Theorem 9) with R_X = 1: round i shows `e_(i+1)`, `-e_(i+1)` and, else,
-    `e_1`.
+    """The lower bound's stream of queries, with R_X = 1: round i shows documents `e_(i+1)`,
+    `-e_(i+1)` and, for all others, `e_1`.
 
     If the learner puts the first document on top, only the second is relevant, else only the first.
     The margin is `1 / sqrt(ratio)`. There are `ratio` features, `ratio - 1` rounds and no chance.

@@ -254,9 +254,9 @@ class PDGD(FromClicks):
     kind = "pdgd"
     about = (
         "Pairwise differentiable gradient descent (Oosterhuis & de Rijke 2018, Alg. 1): shows a "
-        "list drawn from the "
-        "Plackett-Luce model of its scores, and prefers what was clicked to what else stands above "
-        "the last click or right below it, each pair weighted against the bias of its places."
+        "list drawn from the Plackett-Luce model of its scores, and prefers what was clicked to "
+        "what else stands above the last click or right below it, each pair weighted against the "
+        "bias of its places."
     )
     settings = (USER, RATES)
     looks: ClassVar = _looks("olive", "*", "X", "d")

@@ -45,6 +45,7 @@ CASCADES = {
     },
 }
 PLACES = np.arange(1, 11)  # of the documents shown in studies
+
 # Of users who look by position, the probabilities of a click on a document of grade 0, and of the
 # largest grade, by place, once it is looked at; grades between are evenly spaced.
 BY_POSITION = {
@@ -185,8 +186,8 @@ def user_for(user: str | Mapping, largest_grade: int) -> User:
         )
         raise SettingError(
             f"user: {owner} probabilities for grades 0 to {most}, and the stream's grades go up to "
-            f"{largest_grade}. "
-            "Give user: {click: [...], stop: [...]} with a probability for each grade"
+            f"{largest_grade}. Give user: {{click: [...], stop: [...]}} with a probability for "
+            "each grade"
         )
     click, stop = tables[min(grade for grade in tables if grade >= largest_grade)]
     return User((tuple(map(float, click)),), tuple(map(float, stop)), tuple(map(float, look)))

@@ -98,12 +98,14 @@ def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     intervals over seeds. Which learner is best is chosen as rates are: on seeds of their own, if
     the experiment sets some aside. None of them remembers grades.
 
-    feedback : "all", "ten", ..., "clicks"; seen : how many grades that is, infinite for all, 0 for
-        clicks
-    use : "as seen", steps on a loss of what was seen as it is; "least squares" of it; or
-        "unbiased", of which the papers' estimate counts at any mismatch. Learners that do something
-        else are left out
-    reference : the title of the learner with every grade
+    Its columns, beside others:
+
+    feedback : "all", "ten", ..., "clicks"
+    seen : how many grades the learner sees; infinite for all, 0 for clicks
+    use : "as seen", steps on the loss of the documents seen; "least squares" on their grades; or
+        "unbiased", steps on an estimate of the whole loss (the papers' at any mismatch). Learners
+        that do something else are left out
+    reference : the title of the learner that sees every grade
 
     Raises
     ------
@@ -277,8 +279,8 @@ def played_in_a_way(
 
 
 def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The final time-averaged NDCG@10 by which weights lists are ranked by, in the columns that
-    `drawings.steps` draws.
+    """The final time-averaged NDCG@10 by the weights (last, or a mean) that lists are ranked by, in
+    the columns that `drawings.steps` draws.
 
     `to_last` is the paired difference to the same learner ranking by its last weights.
 

@@ -98,9 +98,8 @@ RATES = Setting(
         },
     },
     about='Learning rates to play, numbers or "theory" for the rate of the bounds. All are kept. '
-    "If "
-    "absent, it is 1.0; at the top the constant of the schedule; for learners from clicks and the "
-    "policy gradient 0.1, for dbgd 0.01.",
+    "If absent, it is 1.0; at the top the constant of the schedule; for learners from clicks and "
+    "the policy gradient 0.1, for dbgd 0.01.",
 )
 DECAY = Setting(
     "decay",
@@ -565,7 +564,7 @@ LEARNERS = {learner.kind: learner for learner in BUILT_IN}
 class UserLearner(Contextual):
     """A user's own learner, `module:Class`, which plays in plain Python.
 
-    player : it, made as `Class(features=d, rate=rate, random=generator, **options)`
+    player : the user's object, made as `Class(features=d, rate=rate, random=generator, **options)`
     """
 
     @classmethod

@@ -27,6 +27,7 @@ class Play:
     loss: np.ndarray
     updated: np.ndarray  # uint8
     ranker: np.ndarray  # float64, NDCG@10 of the learner's own ranking, shown or not
+
     # float64, the judging surrogate's loss of the scores shown; NaN if none judges the learner
     surrogate: np.ndarray
     # int32, rounds x 4: whether it explored, whether other documents were on top because of that,
@@ -37,6 +38,7 @@ class Play:
     # no rate, or exploration adapts, in a compiled loop
     watched: np.ndarray
     weights: np.ndarray | None  # float64 (features), after the last round
+
     # float64, rounds x features: the weights after the rounds that were asked for, but the last;
     # NaN where the loop does not keep them, None of plain Python
     weights_kept: np.ndarray | None = None

@@ -46,7 +46,7 @@ def final(
 def final_at_own_rates(
     played: Played, measure: str = frames_top.MEASURE, at: float = 1.0, last: float = 1.0
 ) -> pd.DataFrame:  # fmt: skip
-    """The same, at the rates that the measure itself chooses if it is one that learners may learn.
+    """`final`, at the rates that the measure itself chooses if learners may learn it.
 
     A measure that the experiment asked for is at the rates of the table `finals`; losses are at the
     rates of NDCG@10.
@@ -225,11 +225,11 @@ def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
     """Each seed's largest ratio of loss to bound, over all rounds, and over all rates that the
     bound holds for.
 
-    The ceiling is that of the worst ranking in each round; of a loss of 1, where the stream is not
-    simulated. Where the general bound's best weights are next to 0 at the end, the bound is twice
-    the number of updates. The ceiling is then the number of updates, since no round loses more than
-    1. A bound that does not change with the rounds says something from some round on. The play
-    `Random` is to rank at random.
+    The ceiling is the ratio with the loss of the worst ranking in each round, or with a loss of 1 a
+    round where the stream is not simulated. Where the general bound's best weights are next to 0 at
+    the end, the bound is twice the number of updates; the ceiling is then the number of updates,
+    since no round loses more than 1. A bound that does not change with the rounds can be violated
+    only from some round on. The play `Random` is to rank at random.
 
     bound : "bound", which needs a separable stream, or "general_bound"
     """

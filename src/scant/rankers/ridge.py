@@ -225,7 +225,7 @@ class Ridge(Contextual):
 
     @classmethod
     def variants(cls, entry):
-        """One for each alpha, unless it is greedy."""
+        """The settings with each alpha, or as they are if it is greedy."""
         if entry.get("explore", EXPLORED.absent) == "greedy":
             return [entry]
         return [{**entry, "alpha": alpha} for alpha in entry.get("alphas", ALPHAS.absent)]

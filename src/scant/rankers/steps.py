@@ -165,7 +165,7 @@ CHOICES = (SCHEDULE, *STEPS)  # in the order of scant.kernels.steps
 
 
 def made(kind: str, features: int, radius: float) -> Steps | None:
-    """Steps of this kind, as `Steps` takes them; None for a schedule's steps."""
+    """Make the `Steps` of a kind; None for a schedule, which has none."""
     return STEPS[kind](features, radius) if kind in STEPS else None
 
 

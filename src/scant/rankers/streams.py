@@ -11,6 +11,7 @@ from scant.declare.families import Place
 from scant.errors import SettingError
 
 SEPARABLE = ("separable", "released-code")  # generators of streams that a ranker separates
+
 # the generator that answers each ranking: it has no file, and involves no chance
 ADVERSARY = "adversary"
 READINGS = ("features", "documents", "drop_last")  # readings of a stream, which a sweep may vary
@@ -38,10 +39,9 @@ STREAM = {
     "properties": {
         "generator": {
             "description": "The simulation: separable (Figure 2.1), released-code (that of the "
-            "authors' code), linear "
-            "(noisy grades), indistinguishable (Table B.1), two-groups (fair documents hide good "
-            "ones), levels (what ranks within queries misleads between them), or adversary (the "
-            "lower bound's); or your own as module:function.",
+            "authors' code), linear (noisy grades), indistinguishable (Table B.1), two-groups "
+            "(fair documents hide good ones), levels (what ranks within queries misleads between "
+            "them), or adversary (the lower bound's); or your own as module:function.",
         },
         "dataset": {"description": "A data set of the registry or of the study's own.", **ID},
         "settings": {
@@ -129,8 +129,8 @@ def check(stream: dict, datasets: dict) -> None:
             dataset.part(part)
         if dataset.task == "ads":
             raise SettingError(
-                f"{dataset.id} is a set of bandit logs, which are for experiments "
-                "of kind ads: see logs"
+                f"{dataset.id} is a set of bandit logs, which are for experiments of kind ads: see "
+                "logs"
             )
         if (dataset.task == "ranking") == ("retrieval" in stream):
             raise SettingError(

@@ -24,11 +24,13 @@ from scant.rankers.steps import SCHEDULE
 from scant.theory import bounds
 
 EVENTS = ("explored", "mismatched", "clipped", "idle")  # events in rounds, which run files count
+
 # in the order of scant.kernels.top
 OBJECTIVES = ("squared", "kl", "smoothdcg", "ranksvm", "listnet", "ndcg-squared")
 LOSSES = ("squared", "logistic", "listnet", "ranksvm")  # of the documents seen
 CODES = (*OBJECTIVES, "logistic")  # what can be descended on, in the order of scant.kernels.top
 PAIRWISE = ("ranksvm", "logistic")  # a query of one document has nothing for these
+
 # before the name of a setting that lists several: a column of such a learner's run files
 CHOSEN = "chosen_"
 # settings of which one may list several, to choose from as rates
@@ -36,6 +38,7 @@ CHOSEN_FROM = ("exploration", "gamma", "mismatch")
 # How a learner explores, besides by a schedule: at a constant probability, or at place k alone.
 CONSTANT, SLOT = "constant", "slot"
 NOT_CONVEX = "smoothdcg"  # the surrogate whose best fixed weights cannot be certified
+
 # The papers' steps and exploration: the constants in front of t^-power, or of T^-power if fixed at
 # the horizon T.
 SCHEDULES = {
@@ -214,15 +217,13 @@ GAMMA = Setting(
     "gamma",
     {"oneOf": _probabilities({"exclusiveMinimum": 0})},
     about="The constant in front of the exploration, instead of that of the schedule, at most 1/2; "
-    "with exploration "
-    "slot, how likely a round explores (1 if absent). Of several one is chosen as rates are.",
+    "with exploration slot, how likely a round explores (1 if absent). Of several one is chosen as "
+    "rates are.",
 )
 
 
 def _explored(limits: Mapping) -> dict:
-    """The schema of the values of the setting `exploration`; `limits` is that of the least
-    probability.
-    """
+    """The schema of the setting `exploration`; limits : the schema of the least probability."""
     return {"oneOf": [*_probabilities(limits), {"enum": [SCHEDULE, *PAPERS, SLOT]}]}
 
 
@@ -252,8 +253,8 @@ WEIGHTS = Setting(
     "weights",
     {"enum": ["none", "clipped", "full"]},
     about="What is seen counts as it is (none), by the inverse of the probability of seeing it "
-    "(full, unbiased), or by "
-    "the inverse of that probability or of clip, whichever is larger (clipped).",
+    "(full, unbiased), or by the inverse of that probability or of clip, whichever is larger "
+    "(clipped).",
     absent="none",
 )
 CLIP = Setting(
@@ -358,7 +359,7 @@ class Top(Contextual):
 
     @classmethod
     def variants(cls, entry):
-        """One for each value of a setting that lists several to choose from."""
+        """The settings with each value of the one setting that lists several, or as they are."""
         # one key at most
         several = [key for key in CHOSEN_FROM if isinstance(entry.get(key), list)]
         return [{**entry, key: number} for key in several for number in entry[key]] or [entry]
@@ -547,8 +548,8 @@ class Top(Contextual):
             rate = bounds.top_rate(constant, setup.radius, setup.gamma_constant, setup.fixed)
         if rate == 0:
             raise SettingError(
-                "rate 'theory': the bound is infinite on this stream, since e^(R_X "
-                "U) is. Use a number"
+                "rate 'theory': the bound is infinite on this stream, since e^(R_X U) is. Use a "
+                "number"
             )
         return rate
 

@@ -47,6 +47,7 @@ AS_SEEN, CONTROL, UNBIASED, EVERY_GRADE = "as seen", "control variate", "unbiase
 # less than the inverse of probabilities
 SCALED, CLIPPED = f"{UNBIASED} but for mismatch", "weights clipped"
 LEAST_SQUARES = "least squares"  # in closed form, see `scant.rankers.ridge`
+
 # `setting` names the rate: a number, "theory" or "none", see `completed`
 RUN = [*GROUP, "seed", "setting"]
 # What stands between a rate and the number that is chosen with it, by the setting that lists
@@ -56,6 +57,7 @@ CHOSEN_WITH = re.compile(rf", ({'|'.join(WITH.values())}) ")
 # what all runs record
 MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "unvisited", "loss", "surrogate_loss"]
 FLAT = 5e-4  # means of a measure that differ by no more are equal for the choice of a rate
+
 # the measures that tables and figures show of every experiment, and choose rates by
 SHOWN = ["ndcg@10", "ap"]
 
@@ -168,8 +170,9 @@ def kept_at(rows: pd.DataFrame, share: float) -> pd.DataFrame:
 
 
 def after(rows: pd.DataFrame, before: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
-    """The rows, with measures (means, or sums of losses) over the rounds since earlier rows alone.
-    before : those earlier rows, of `kept_at`, at most one of each run
+    """The rows, with measures (means, or sums of losses) over only the rounds since earlier rows.
+
+    before : the earlier rows, from `kept_at`, at most one of each run
     """
     earlier = before.set_index(RUN).reindex(pd.MultiIndex.from_frame(rows[RUN]))
     start, end = earlier["round"].fillna(0).to_numpy(), rows["round"].to_numpy()

@@ -27,20 +27,20 @@ class Digests:
         self.settled, self.study, self.plan = settled, settled.study, settled.plan
 
     def dataset(self, wildcards) -> str:
-        """Of what the registry, or the study, says of a part of a data set."""
+        """The digest of what the registry, or the study, says of a part of a data set."""
         dataset = self.plan.stored(wildcards.dataset)
         entry = {key: value for key, value in asdict(dataset).items() if key not in WORDS}
         return digest(entry | asdict(dataset.part(wildcards.part)))
 
     def reader(self, wildcards) -> str:
-        """Of the code of another package, or of the user, that reads a data set; "" if none
-        does.
+        """The digest of the code, of another package or the user, that reads a data set; "" if
+        scant's own does.
         """
         modules = reading_modules(self.plan.stored(wildcards.dataset))
         return code.digest(*modules) if modules else ""
 
     def stream(self, wildcards) -> str:
-        """Of the settings of a stream."""
+        """The digest of a stream's settings, and of its data set or generator."""
         settings = self.study["streams"][wildcards.stream]
         dataset = self.plan.datasets.get(settings.get("dataset"))
         module, own, _ = settings.get("generator", "").partition(":")
@@ -49,26 +49,26 @@ class Digests:
         return digest([untitled(settings), normalised, self.study["seed"], *modules])
 
     def log(self, wildcards) -> str:
-        """Of the settings of a log."""
+        """The digest of a log's settings."""
         return digest([untitled(self.study["logs"][wildcards.log]), self.study["seed"]])
 
     def click_log(self, wildcards) -> str:
-        """Of the settings of a click log; those of its stream make another stream file."""
+        """The digest of a click log's settings, without its stream's."""
         return digest([untitled(self.study["click_logs"][wildcards.log]), self.study["seed"]])
 
     def run(self, wildcards) -> str:
-        """Of the settings of a run, and of the code that plays it."""
+        """The digest of a run's settings, and of the code that plays it."""
         job = self.plan.runs[wildcards.run]
         return digest([job.settings, self.settled.code_of(job)])
 
     def best_weights(self, wildcards) -> str:
-        """Of the settings and code by which the best fixed weights are found."""
+        """The digest of the settings and code by which best fixed weights are found."""
         settings = self.plan.compared[wildcards.run].settings
         return digest([settings, code.digest("scant.rankers.comparator")])
 
     def shown(self, targets: Mapping[str, Target]) -> str:
-        """Of what figures or tables are made of: titles, options, code; and how learners of figures
-        are drawn.
+        """The digest of what figures or tables are made of: titles, options, code, and the looks
+        of learners in figures.
         """
         made_of = []
         for target in targets.values():

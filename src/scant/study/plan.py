@@ -32,6 +32,7 @@ COVERAGE = "results/{study}/coverage.parquet"
 PAPERS = ("config", "claims")  # the folder of claims about the papers
 DRAWN = 8  # how many seeds of a stream or log a job draws: one after another, while runs wait
 DRAWS = "results/{study}/{kind}/{stream}"  # the folder of all draws of a stream or log
+
 # One job draws several seeds of a stream or log, into a folder that is named by them. A family
 # leaves the name open.
 OPEN = "{seeds}"
@@ -64,7 +65,7 @@ class Plan:
     """The jobs, figures and tables of a study.
 
     study : the complete settings, as `scant.study.settings.load` returns them
-    datasets : by id, likewise
+    datasets : by id, as `load` returns them
     draws : as the property of that name, if only some of the study's experiments are planned here
     """
 
@@ -130,7 +131,7 @@ class Plan:
         return replace(job, inputs={role: self.placed(files) for role, files in job.inputs.items()})
 
     def placed(self, files: Iterable[str]) -> list[str]:
-        """The files, with the folder of the job that draws them in the paths of drawn ones."""
+        """Paths, in which `OPEN` is replaced by the folder of the job that draws the file."""
 
         def folder(draw: re.Match) -> str:
             return self._folders[draw["place"], int(draw["seed"])]
@@ -239,7 +240,7 @@ class Plan:
         }
 
     def stored(self, name: str) -> Dataset:
-        """The data set of this name among the tables of all studies.
+        """The data set whose tables are stored under `name`, in the folder that studies share.
 
         Raises
         ------

@@ -62,8 +62,7 @@ def schema() -> dict:
             },
             "experiments": {
                 "description": "Experiments by id. Each plays all its learners on all its streams "
-                               "(games, logs) under "
-                "one set of readings.",
+                               "(games, logs) under one set of readings.",
                 **named, "minProperties": 1, "additionalProperties": _ref("experiment"),
             },
         },

@@ -83,22 +83,22 @@ def load(
     return study, datasets
 
 
-def decided(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict[str, str]]:
-    """The content of a study file in which the key `missing` names the data sets to leave out, if
-    it says `leave-out`.
+def decide_missing(
+    config: dict, registry_path="config/datasets.yaml"
+) -> tuple[dict, dict[str, str]]:
+    """Put the data sets that cannot be had in place of `leave-out`, the value of the key `missing`.
 
-    So what is left out is decided once, and whoever reads these settings later does not look at the
-    disk again.
+    So what is left out is decided once, and nobody looks at the disk again.
 
     Returns
     -------
-    config : the settings
-    files : the missing file of each of these data sets, see `scant.study.absent_data.absent`
+    config : the content of the study file, with a list of data sets under `missing`
+    missing_files : by data set left out, see `scant.study.absent_data.absent`
     """
     if config.get("missing") != absent_data.LEAVE_OUT:
         return config, {}
-    files = absent_data.absent(*load(config, registry_path))
-    return config | {"missing": list(files)}, files
+    missing_files = absent_data.absent(*load(config, registry_path))
+    return config | {"missing": list(missing_files)}, missing_files
 
 
 def _refuse_alike(section: str, ids) -> None:
@@ -115,7 +115,7 @@ def _refuse_alike(section: str, ids) -> None:
 
 
 def settle(config: dict, study_files: Sequence, target) -> tuple[settled.Settled, dict[str, str]]:
-    """Check the study that is planned, and write it as settled, see `scant.study.settled`.
+    """Check a study, and write its settled study, see `scant.study.settled`.
 
     config : the content of the study file
     study_files : the files that Snakemake read it from, the study file last
@@ -124,21 +124,21 @@ def settle(config: dict, study_files: Sequence, target) -> tuple[settled.Settled
     Returns
     -------
     settled : the settled study
-    files : the missing file of each data set that is left out
+    missing_files : by data set left out, see `decide_missing`
 
     Raises
     ------
     SettingError : names the key at fault
     """
-    config_as_given, files = decided(config)
-    study, datasets = load(config_as_given)
+    decided, missing_files = decide_missing(config)
+    study, datasets = load(decided)
     check_own_files(study, datasets)
     if study_files:
         check_file(config, os.path.relpath(study_files[-1]), Path(target).with_suffix(".file"))
     stated = claims(*claims_files(study), datasets=datasets, study=study)
-    content = settled.content(config_as_given, plan.Plan(study, datasets), stated)
+    content = settled.content(decided, plan.Plan(study, datasets), stated)
     settled.save(target, content)
-    return settled.Settled(content), files
+    return settled.Settled(content), missing_files
 
 
 def unplayed(config: dict) -> list[str]:
@@ -156,10 +156,10 @@ def unplayed(config: dict) -> list[str]:
 
 
 def check_file(config: dict, file, record) -> None:
-    """Refuse a second study file with the id of another, whose results it would overwrite; keep
-    which file is first.
+    """Refuse a study file whose id another file has, whose results it would overwrite; else
+    write its path to `record`.
 
-    A file that differs only in numbers of seeds goes on with the results of the first.
+    A file that differs only in numbers of seeds goes on with the results of the other.
 
     Parameters
     ----------
@@ -413,8 +413,8 @@ def _check_titles(learners: Mapping, ids: Sequence[str]) -> None:
         title = learners[id].get("title", id)
         if (other := by_title.setdefault(title, id)) != id:
             raise SettingError(
-                f"learners: {other} and {id} have the same title, {title!r}. Give "
-                "one of them another"
+                f"learners: {other} and {id} have the same title, {title!r}. Give one of them "
+                "another"
             )
 
 
@@ -441,6 +441,6 @@ def _check_plays(family: families.Family, name: str, learner: dict) -> None:
     for key in learner:
         if key in learner_settings(kind) and key not in settings_of(family.learners[kind]):
             raise SettingError(
-                f"{key} of the learner {name!r} does nothing in an experiment of "
-                f"kind {family.kind!r}"
+                f"{key} of the learner {name!r} does nothing in an experiment of kind "
+                f"{family.kind!r}"
             )

@@ -22,11 +22,11 @@ LOCKS = ".snakemake/locks"
 
 
 class Settled:
-    """A settled study, of what `content` returns.
+    """A settled study, made from what `content` returns.
 
     given : the settings as the study file has them
     study : the complete settings, see `scant.study.settings.load`
-    datasets : by id, likewise
+    datasets : by id, as `load` returns them
     claims : by id, see `scant.study.settings.claims`
     draws : see `scant.study.plan.Plan`
     code : by experiment and learner, a digest of the code that plays; "" for all learners of the

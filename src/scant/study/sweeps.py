@@ -66,9 +66,9 @@ def learner_level(learner: dict, reading: str):
     return learner.get(reading, learner_settings(learner["kind"])[reading].absent)
 
 
-def left_out(learner: dict) -> dict:
-    """The settings that a built-in learner has by default, without settings that the study gives,
-    or that do nothing.
+def defaults_in_force(learner: dict) -> dict:
+    """Defaults in force: the settings that the study leaves to a built-in learner's defaults, but
+    for settings that do nothing.
     """
     return {
         key: setting.absent
@@ -98,14 +98,14 @@ def _changes(learner: dict, reading: str) -> bool:
 
 
 def unheeded(experiment: dict, reading: str, kinds: set[str]) -> tuple[str, ...]:
-    """The kinds of learners that a reading would affect, if it affects no learner of its
-    experiment.
+    """Which kinds of learners a reading affects, where it affects no learner of its experiment.
 
-    kinds : those of the experiment's learners
+    kinds : of the experiment's learners
 
     Returns
     -------
-    kinds : of learners that the reading affects; empty if it affects one of `kinds`, or may do so
+    kinds : of learners that the reading affects; empty if it affects, or may affect, one of the
+        experiment's
     """
     family = families.of(experiment)
     some = {setting.name for setting in family.settings if setting.some}

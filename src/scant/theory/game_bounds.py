@@ -318,7 +318,9 @@ def online_rank(t, eta: float, items: int, pairs: float):
 
 def top_one_floor(losses, probabilities) -> float:
     """What every learner loses a round, on average over two distributions that its feedback cannot
-    tell apart. A learner plays the same under both. So its expected regret, averaged over the two,
+    tell apart.
+
+    A learner plays the same under both. So its expected regret, averaged over the two,
     is at least the regret of the ranking that is best for their mean. The thesis (Theorem 24) shows
     that it is above 0 on Table B.1 for NDCG and AP.
 

@@ -23,8 +23,8 @@ def maurer_gap(n, problem: Problem):
 
 
 def maurer_gap_l1(n, problem: Problem):
-    """The same over F1, where the largest of d sums of mn signs is at most R_X sqrt(2 mn log(2d))
-    in expectation.
+    """`maurer_gap` over F1, where the largest of d sums of mn signs is at most R_X sqrt(2 mn
+    log(2d)) in expectation.
     """
     scores = (
         problem.ball

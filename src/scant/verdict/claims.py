@@ -37,7 +37,7 @@ from scant.verdict.words import SILENT
 # The columns of a quantity's values that verdicts read. `why` says why a value is missing.
 # `ceiling` is the most that the value could have come to in its place (of a bound from below, the
 # least), `says_from` the horizon or sample size from which on that would violate the bound. `local`
-# has local slopes, as text; `edge` the chosen rates that are the last of their grid, likewise.
+# has local slopes, as text; `edge` the chosen rates that are the last of their grid, as text.
 VALUES = [
     "stream",
     "learner",
@@ -553,8 +553,8 @@ def _repeats(reading: Reading, earlier: Reading) -> bool:
 
 
 def pair(cell: Cell) -> tuple[str, str, str]:
-    """The stream, the learner, and the learner that it is compared with, without the other
-    experiment's name.
+    """The stream, the learner, and the learner that it is compared with; if the latter is of
+    another experiment, without that experiment's name.
     """
     return cell.stream, cell.learner, cell.against.partition(" (")[0]
 

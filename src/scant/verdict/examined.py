@@ -63,7 +63,7 @@ class Reading:
     levels : the value of each setting that may affect the claim's learners, by name
     cells : the pairs of learners that the claim compares
     single : the verdict on each cell alone, not corrected for the family of claims
-    verdict : the verdict on all cells together, likewise
+    verdict : the verdict on all cells together, not corrected either
     summary : of a claim about several cells that involve chance, the verdict on their mean, which
         is taken for each seed, with its interval. It is about these streams and learners, not about
         others like them. None if seeds or streams leave no mean

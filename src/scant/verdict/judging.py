@@ -111,8 +111,8 @@ def _silenced(verdict: verdicts.Verdict, silent: bool) -> verdicts.Verdict:
 
 
 def compared_with(claim: dict) -> float:
-    """The number that the claim compares its quantity with, which differences are less of; 0 if
-    there is none.
+    """The number that the claim compares its quantity with, already subtracted from a cell's
+    `differences`; 0 if it compares with none.
     """
     against = claim.get("against")
     if not isinstance(against, int | float) or claim["comparison"] in ("slope", "exact"):
@@ -147,7 +147,7 @@ def _says_nothing(cell: Cell) -> bool:
 
 
 def allowed(quantity: str) -> float | None:
-    """The most that a quantity may be, if it involves no chance; None for other quantities."""
+    """The limit that every value of a quantity has to keep (`Quantity.most`); None without one."""
     by_kind = selection.declared(quantity)
     return next((declared.most for declared in by_kind.values()), None)
 

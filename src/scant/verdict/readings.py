@@ -171,8 +171,8 @@ def _check(path: Path) -> None:
 
 
 def titled(name: str, titles: Mapping[str, str]) -> str:
-    """An id with its title in its place, and what follows it, as in "flip, T = 200" and "kl
-    (top-unbiased)".
+    """A name with its id replaced by the id's title: what follows, as in "flip, T = 200" and "kl
+    (top-unbiased)", stays.
     """
     id = re.split(r", | \(", name, maxsplit=1)[0]
     return titles.get(id, id) + name[len(id) :]

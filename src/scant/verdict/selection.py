@@ -8,7 +8,7 @@ from scant.declare.declarations import called, defaults_of
 from scant.study.grouping import parts
 from scant.study.plan import Plan
 from scant.study.selectors import declared, quantities
-from scant.study.sweeps import left_out, ours
+from scant.study.sweeps import defaults_in_force, ours
 
 
 def fits(value, wanted) -> bool:
@@ -69,7 +69,7 @@ def _completed(section: str, settings: dict) -> dict:
     one default.
     """
     if section == "learners":
-        return left_out(settings) | settings
+        return defaults_in_force(settings) | settings
     key, simulations = registry.places()[section].simulations or ("", "")
     draw = called(simulations).get(settings.get(key)) if simulations else None
     if draw is None:

@@ -166,7 +166,7 @@ class Verdict:
 
     @property
     def tested(self) -> bool:
-        """Whether chance has a part in it, and it says something."""
+        """Whether it is from a test: neither exact nor silent."""
         return self.test != EXACT and self.verdict != SILENT
 
     @property

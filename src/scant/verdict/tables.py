@@ -47,10 +47,8 @@ def read_theory(paths) -> dict[str, pd.DataFrame]:
 class Judged(NamedTuple):
     """A reading of a claim with its verdict, corrected for the family of claims.
 
-    reading : which
     verdict : one of `scant.verdict.words.VERDICTS`
-    corrected : the verdict with its numbers, in which the reading takes the place of the claim's
-        first
+    corrected : the verdict with its numbers, corrected as if this were the claim's first reading
     of_cells : the verdict on each cell, corrected for their number, too
     """
 
@@ -61,14 +59,14 @@ class Judged(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a claim: its readings, and that of its control, None if there is none."""
+    """The corrected verdicts on a claim's readings, and on its control, if it has one."""
 
     readings: list[Judged]
     control: Judged | None
 
 
 def judged(examined: Mapping[str, Examined]) -> dict[str, Outcome]:
-    """What came of each claim. All claims of a family have to be there."""
+    """The corrected verdicts on each claim, by id. All claims of a family have to be there."""
     families, outcomes = {}, {}
     for name, one in examined.items():
         if one.readings:
@@ -237,8 +235,8 @@ def _cells(of_cells: list[str]) -> dict[str, int]:
 
 
 def _by_cell(first: Judged, study: dict) -> str:
-    """Where its cells differ, on which a claim holds, and on which not: "holds on digits; fails on
-    letters".
+    """The outcomes of a claim with their cells, "holds on digits; fails on letters"; "" if all
+    cells have one outcome.
 
     Samples of data sets stand apart, at the end.
     """
@@ -251,8 +249,8 @@ def _by_cell(first: Judged, study: dict) -> str:
 
 
 def _sides(of: list[tuple[Cell, str]], study: dict) -> str:
-    """Which cells came to what: by their streams if these tell the sides apart, else by their
-    learners, too.
+    """Each outcome with its cells, named by stream; by learners, too, where one stream has both
+    outcomes.
     """
     against = len({cell.against for cell, _ in of}) > 1
     namings = (

@@ -80,9 +80,9 @@ def drift(
     lengths, sums : int64 and float64 (pieces), of each piece of the log its rows, and the sum of
         their terms
     square : the sum of squares of all terms
-    cuts : where pieces end, as fractions of the log; they include the ends of any number of parts
-        up to `BLOCKS`
-    design : how many times the variance of a mean is that of independent rows
+    cuts : float (pieces), the fraction of the log at which each piece ends; pieces have to fit into
+        equal parts, whatever their number up to `BLOCKS`
+    design : the design effect
     """
     from scipy import special
 
@@ -162,8 +162,8 @@ def _drifts(tally, unit: Unit) -> Iterator[Problem]:
         yield Problem(
             "drift",
             reason,
-            "Rates are then averages over the log's period. Look for a change of "
-            "the logging, or of the users",
+            "Rates are then averages over the log's period. Look for a change of the logging, or "
+            "of the users",
         )
 
 
@@ -185,7 +185,7 @@ def propensities(summary) -> Iterator[Problem]:
         yield Problem(CERTAIN, reason, mend)
         return
     users = (
-        clusters.ByUser(tally.users, tally.alike, generator(0, "advice", "weights"))
+        clusters.ByUser(tally.users, tally.uniform_divisor, generator(0, "advice", "weights"))
         if summary.by_user
         else None
     )
@@ -198,18 +198,19 @@ def propensities(summary) -> Iterator[Problem]:
         yield from probabilities(tally, summary.policies, users)
 
 
-def alike(tally) -> int | None:
-    """How many ads a log shows alike; None if it does not, or cannot.
+def uniform_ads(tally) -> int | None:
+    """How many ads the log shows with equal probability; None if its probabilities differ, or
+    vary by row.
 
-    See `amounts.alike`; one propensity in all rows is needed. Where visits have lists of eligible
-    ads, they are shown alike if each propensity is 1 / their number.
+    Where visits have lists of eligible ads, each propensity has to be 1 / the list's length. Else
+    see `amounts.uniform_ads`.
     """
     if tally.eligible:
         uniform = np.abs(tally.of(Uniform.kind)[0] - 1).max() < 1e-9
         return len(tally.ads) if uniform else None
     propensity = tally.cells[""].first
     return (
-        amounts.alike(float(propensity[0]), len(tally.ads))
+        amounts.uniform_ads(float(propensity[0]), len(tally.ads))
         if propensity[0] == propensity[-1]
         else None
     )
@@ -233,8 +234,10 @@ def probabilities(
     users : where visits of one user depend on each other, the sums by user
     """
     least_propensity, ads = float(tally.cells[""].first.min()), len(tally.ads)
-    mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (tally.alike * least_propensity), users)
-    if not low <= 1 <= high and alike(tally) is None:
+    mean, low, high = _mean_weight(
+        tally, Uniform.kind, 1 / (tally.uniform_divisor * least_propensity), users
+    )
+    if not low <= 1 <= high and uniform_ads(tally) is None:
         if high < 1:
             what, which = "cannot be shown to everyone", ads
             if tally.eligible:
@@ -260,7 +263,7 @@ def probabilities(
                 ". Or log with a policy that can show all that this one does" if high < 1 else ""
             )
             # a log may lack rare showings, whose weights are larger than all that were seen
-            is_sure = low > 1 or alike(tally) is not None
+            is_sure = low > 1 or uniform_ads(tally) is not None
             yield Problem("policy-sum" if is_sure else "policy-low", reason, mend)
 
 
@@ -312,8 +315,8 @@ def sorted_rows(summary) -> Iterator[Problem]:
 
 
 def equal_rows(summary) -> Iterator[Problem]:
-    """What there is to know of rows that equal an earlier one; where rows have ids, of those with
-    the same id.
+    """Problems of rows logged twice: rows that equal an earlier one or, in a log with ids, rows
+    with the id of an earlier one.
 
     summary : `tally.Summary`, of all rows
     """
@@ -351,22 +354,21 @@ def equal_rows(summary) -> Iterator[Problem]:
         yield Problem("requests" if few else lists.LISTS, reason, mend, more)
 
 
-def beyond_chance(count: int, rows: int, alike: int, others: int) -> bool:
+def beyond_chance(count: int, rows: int, repeats: int, half: int) -> bool:
     """Whether more rows of a test are in the training log, too, than are equal by chance.
 
-    How often chance makes rows equal is seen within the training log: so often are rows of its
-    second half in its first half. The whole log has twice as many rows, in which a row is found at
-    most twice as often. If it is found twice as often, the share of the test's rows among all rows
+    The training log tells how often chance makes rows equal: as often as a row of its second half
+    is in its first half. The whole log has twice as many rows, in which a row is found at most
+    twice as often. If it is found twice as often, the share of the test's rows among all rows
     found is binomial. This is an exact test of two Poisson rates (Przyborowski and Wilenski 1940),
     here at 0.1 %.
 
-    count, rows : the test's rows that are in the training log, and all of its rows
-    alike, others : of the second half of the training log, the rows that are in its first half, and
-        all
+    count : of the test's `rows`, those that are in the training log
+    repeats : of the `half` rows in the second half of the training log, those that are in the first
     """
     from scipy import special
 
-    share = 2 * rows / (2 * rows + others)
+    share = 2 * rows / (2 * rows + half)
     return (
-        count > 0 and float(special.bdtrc(count - 1, count + alike, share)) < 1 - evaluation.ALARM
+        count > 0 and float(special.bdtrc(count - 1, count + repeats, share)) < 1 - evaluation.ALARM
     )

@@ -25,18 +25,17 @@ PRESENT = 20  # rows in which a feature has a value, all with a reward, that are
 CHANCE = 1e-6  # of such rows in a row, at most, by the share of rows with a reward
 PARTS = 20  # of the log; the last ones, up to half of them, are compared with the rest
 LATE = 1 / 3  # rewards of the last parts below this share of the rest's look not joined yet
-LATE_AD = 0.15  # likewise of one ad, whose rate may fall while another's rises
+LATE_AD = 0.15  # `LATE` of one ad, whose rate may fall while another's rises
 ALARM = 1e-3  # the probability of a false alarm
 ROUNDED = 2e-3  # the largest relative error of a rounded tally
 SHARE = 1e-3  # of rows with texts that the training log lacks, from which on a note says so
 
 
 def problems(head: Visits, nothing: float) -> Iterator[Problem]:
-    """Features that tell the reward so well that they look like something that is known only after
-    it.
+    """Features that tell the reward so well that they look known only after it.
 
     head : the first rows of a log
-    nothing : the share of the largest reward that a visit without one has
+    nothing : what a reward of 0 is, as `Visits.reward` has it; see `Unit`
     """
     rewarded = head.reward != nothing
     rows, events = len(rewarded), int(np.count_nonzero(rewarded))
@@ -167,9 +166,9 @@ def new_texts(test, training, rows: int) -> Iterator[str]:
             )
 
 
-def of_others(test, training) -> list[tuple[float, float]]:
-    """What showing all ads alike earns by a test and by its training log: the interval of each, if
-    they are apart.
+def uniform_rates(test, training) -> list[tuple[float, float]]:
+    """Two intervals, by a test and by its training log, of what showing all ads alike earns;
+    nothing if they overlap.
 
     Whatever policies logged them, both tell the same if visits and rates are alike. The intervals
     need no least propensity, and hold if some visits cannot get an ad. Nothing is said of other

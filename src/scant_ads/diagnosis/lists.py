@@ -45,14 +45,14 @@ DAY = 86_400_000_000  # microseconds
 
 
 class Key(NamedTuple):
-    """What may tell lists apart.
+    """Columns whose values may tell which rows are places of one list.
 
-    words : what it is called
-    visit : int (rows), the number of each row's value
+    words : what the columns are called
+    visit : int (rows), the code of each row's values
     repeat : the least probability that two rows of a visit have the same ad; 0 if that is unknown
-    mend : what to say if each row is a visit of its own
-    is_named : whether it is called a visit, or said to be one
-    is_sure : whether it can be nothing else; `visit` alone may number those of a user
+    mend : what to do if each row is a visit of its own
+    is_named : whether a column is called a visit, or said to be one
+    is_sure : whether the values can be nothing but visits; `visit` may count a user's visits
     """
 
     words: str
@@ -105,7 +105,7 @@ def _keys(head: Visits, place: np.ndarray | None) -> Iterator[Key]:
     """All that may tell lists apart, the surest first."""
     uniform = 1 / (head.action.max() + 1)
     if head.id is not None:
-        yield Key("--id", numbered(*head.id.T), uniform, "", True, True)
+        yield Key("--id", codes(*head.id.T), uniform, "", True, True)
     for name in filter(is_called_a_visit, head.names):
         visit, mend = _codes(head, name), f"--ignore {quote(name)}"
         is_sure = words_of(name) != {"visit"} or USUAL * (visit.max() + 1) >= len(visit)
@@ -119,7 +119,7 @@ def _keys(head: Visits, place: np.ndarray | None) -> Iterator[Key]:
     exactly = "write times more exactly" if "time" in columns else "name its time by --time COLUMN"
     if columns:
         repeat = uniform if "time" in columns else _least(head)
-        yield Key(" and ".join(columns), numbered(*columns.values()), repeat, exactly)
+        yield Key(" and ".join(columns), codes(*columns.values()), repeat, exactly)
     features = {
         name: _codes(head, name)
         for name in head.names
@@ -127,7 +127,7 @@ def _keys(head: Visits, place: np.ndarray | None) -> Iterator[Key]:
     }
     if features:
         words = " and ".join([*columns, "equal features"])
-        yield Key(words, numbered(*columns.values(), *features.values()), uniform, exactly)
+        yield Key(words, codes(*columns.values(), *features.values()), uniform, exactly)
     for name, visit in features.items():
         if LONGEST * (visit.max() + 1) >= len(visit):
             yield Key(repr(name), visit, _least(head), f"--ignore {quote(name)}")
@@ -136,13 +136,13 @@ def _keys(head: Visits, place: np.ndarray | None) -> Iterator[Key]:
         yield Key("places that follow each other", visit, uniform, mend, True, True)
 
 
-def numbered(*columns: np.ndarray) -> np.ndarray:
-    """The number of each row's values in columns of whole numbers, int (rows)."""
+def codes(*columns: np.ndarray) -> np.ndarray:
+    """A code for each row of columns of whole numbers, int (rows); equal rows share it."""
     return np.unique(hashing.of_columns(*columns), return_inverse=True)[1]
 
 
 def _codes(head: Visits, name: str) -> np.ndarray:
-    """The number of each row's value of a feature among those that there are, int (rows)."""
+    """The code of each row's value of a feature, int (rows)."""
     return np.unique(head.feature(name), return_inverse=True)[1]
 
 
@@ -208,10 +208,14 @@ def _follow(place: np.ndarray) -> bool:
 def _whole_lists(
     head: Visits, place: np.ndarray | None, visit: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Lists of the usual length: their rows, int (lists x places); the mean of 1 / propensity at
-    each place, by how much it is below that of the first place, and the error of this.
+    """Lists of the most frequent length; without places the rows of a list are in the log's order.
 
-    Without places the rows of a list are in their order.
+    Returns
+    -------
+    rows : int (lists x places), the rows of these lists
+    mean : float64 (places), of 1 / propensity
+    fall, error : float64 (places), how far the mean is below the first place's, and `SURE`
+        standard errors of this
     """
     order = np.lexsort((np.zeros(len(visit)) if place is None else place, visit))
     size = np.bincount(visit)

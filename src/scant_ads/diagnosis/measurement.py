@@ -22,7 +22,7 @@ from scant_ads.severity import DEAD, HINDSIGHT, SEGMENT
 from scant_ads.unit import Unit
 
 ALARM = 1e-3  # the probability of a false alarm, if rates are alike
-LOSS = 1e-4  # likewise of a loss of rewards, since an ad's rate in a group may drift by itself
+LOSS = 1e-4  # the level of a loss of rewards, since an ad's rate in a group may drift by itself
 ADS = 100  # at most, for which rewards are kept by part of the log
 SIMILAR = 20.0  # times the odds of a reward elsewhere: a kind of visits may have as much
 FEWEST_FULL = 20  # visits, all with a reward, that are needed to say so
@@ -32,28 +32,30 @@ NEAR = 2.0
 # the share of an ad's rewards at its maximum, and the other ads' as a part of it
 AT_MOST, OF_OTHERS = (0.1, 0.9), 0.2
 AROUND, ROUNDED = 3.0, 1e-3  # times the share at a maximum that other ads have beyond it, at most
+
 # the least share of rewards that a policy made from them has, and the most that its ads explain
 ALL, MOST = 0.99, 0.75
 
 
 @dataclass
 class Sizes:
-    """How large gains are, or losses, as shares of the width.
+    """Sums of sizes of rewards: gains, or losses, as shares of the range of rewards.
 
-    rows, total : how many there are, and their sum
-    largest, several : the largest, and how many rows have it
+    rows, total : how many sizes, and their sum
+    largest, at_largest : the largest size, and how many rows have it
     """
 
     rows: int = 0
     total: float = 0.0
     largest: float = 0.0
-    several: int = 0
+    at_largest: int = 0
 
     def add(self, size: np.ndarray) -> None:
-        """Add those that are above 0, float64 (rows)."""
+        """Add sizes, float64 (rows), but those of 0 or less."""
         size = size[size > 0]
         largest = max(self.largest, float(size.max(initial=0.0)))
-        self.several = self.several * (largest == self.largest) + np.count_nonzero(size == largest)
+        self.at_largest *= largest == self.largest
+        self.at_largest += np.count_nonzero(size == largest)
         self.rows, self.total, self.largest = (
             self.rows + len(size),
             self.total + size.sum(),
@@ -66,9 +68,9 @@ class Rewards:
     """The rows with a reward, by ad.
 
     counts : by ad, int64 (groups of `Groups.marks`), the rows with a reward
-    course : by ad, int64 (2 x `BLOCKS` x groups), of each part of the log the rows, and those with
-        a reward; None with more than `ADS` ads
-    nothing : the share that a reward of 0 is, see `Unit`
+    course : by ad, int64 (2 x `BLOCKS` x groups): [0] rows, [1] rows with a reward, in each part of
+        the log; None with more than `ADS` ads
+    nothing : what a reward of 0 is as a share, see `Unit`
     sizes : by sign, 1 of gains and -1 of losses, and ad
     policy_rows : by the NAME of a column `policy:NAME` and ad, the rows, with a reward or without,
         whose ad it may show
@@ -128,9 +130,9 @@ def _course(
 
 
 def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
-    """All that the rows of a log show; `summary` and `tally` are of all of them.
+    """All doubts about how rewards are measured.
 
-    No reward is the least one.
+    summary, tally : of all rows of the log; a row with the least reward counts as without one
     """
     if int(sum(counts[0] for counts in summary.rewards.counts.values())) < FEWEST:
         return
@@ -151,13 +153,14 @@ def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
 
 
 def _dead(summary, design: float) -> Iterator[Problem]:
-    """Groups of visits without a reward, and such groups of an ad, where rewards are very likely.
+    """Problems of groups of visits, and of an ad's visits in a group, that have no reward though
+    rewards are very likely.
 
     If rewards fall on rows at random, the probability that a group of rows gets none is
-    hypergeometric. An ad's group without rewards has to be unlikely by the rewards of the ad, and
-    by the rewards of the group. Nobody in the group may want the ad: most ads suit some visitors.
+    hypergeometric. For an ad's visits in a group it has to be small by the ad's rate of rewards,
+    and by the group's. This is a warning, since nobody in the group may want the ad.
 
-    design : see `Users.design`; counts are divided by it
+    design : the design effect, see `Users.design`, by which counts are divided
     """
     described, looked, tests, impressions, rewarded = _of_groups(summary)
     rows, total = impressions.sum(axis=0), rewarded.sum(axis=0)
@@ -194,8 +197,14 @@ def _dead(summary, design: float) -> Iterator[Problem]:
 
 
 def _of_groups(summary) -> tuple[list[Group], np.ndarray, int, np.ndarray, np.ndarray]:
-    """The groups but the last; those that are looked at, bool (groups); how many tests this makes;
-    by ad and group the rows, and those with a reward, int64 (ads x groups).
+    """Counts of rows in groups, and which groups to test.
+
+    Returns
+    -------
+    described : the groups but the last
+    looked : bool (groups), those to test
+    tests : how many tests that makes
+    impressions, rewarded : int64 (ads x groups), the rows, and the rows with a reward
     """
     groups, showings, ads = summary.showings.groups, summary.showings, [*summary.showings.ads]
     none = np.zeros_like(showings.rows)
@@ -239,12 +248,14 @@ def _full(summary, design: float) -> Iterator[Problem]:
 
 
 def _lost(summary, design: float) -> Iterator[Problem]:
-    """Ads, or groups of visits, without rewards in some successive parts of the log, where others
-    have some: their rewards were lost, or not measured yet. Of ads, and of groups, the least likely
-    loss is said, if it is unlikely among all losses that were possible; see `_chances`. Losses from
-    the start, to the end and in between each make a third of all false alarms.
+    """Problems of ads, or groups of visits, without rewards in some successive parts of the log
+    where others have some: their rewards were lost, or not measured yet.
 
-    design : see `Users.design`; counts are divided by it
+    The least likely loss of an ad, and that of a group, are reported if they are unlikely among all
+    losses that were possible; see `_chances`. Losses from the start, to the end and in between each
+    make a third of all false alarms.
+
+    design : the design effect, by which counts are divided
     """
     groups, ads = summary.showings.groups, [*summary.rewards.course]
     described, looked, *_ = _of_groups(summary)
@@ -339,13 +350,13 @@ def _chance_of_loss(rows, rows_around, rewards, all_inside, all_around, design: 
     lost.
 
     If these rows' rate does not change, the number of their rewards inside is hypergeometric. If
-    rates drift, but alike for all rows, the number of these rows' rewards among all rewards inside
-    is. The larger chance is returned. The parts around are the next ones, since rates may drift.
+    rates drift, but alike for all rows, their number among all rewards inside is hypergeometric.
+    The larger chance is returned. The parts around are the next ones, since rates may drift.
 
-    rows, rows_around : inside and around
-    rewards : around
-    all_inside, all_around : rewards of all with which these are compared, the own ones included
-    design : see `Users.design`; counts are divided by it
+    rows, rows_around : these rows inside the parts, and around
+    rewards : of these rows, around
+    all_inside, all_around : rewards of all rows compared, with these ones, inside and around
+    design : the design effect, by which counts are divided
     """
     rows, rows_around, rewards, all_inside, all_around = (
         counts / design for counts in (rows, rows_around, rewards, all_inside, all_around)
@@ -413,7 +424,7 @@ def _cut_off(sizes: dict[str, Sizes], size: np.ndarray, count: np.ndarray) -> It
     apart = (size > 0) & ~np.isin(size, [of_ad.largest for of_ad in sizes.values()])
     place = np.unique(size[apart], return_inverse=True)[1]
     common = np.bincount(place, count[apart]).max() if len(place) else np.inf
-    share = {ad: of_ad.several / of_ad.rows for ad, of_ad in sizes.items()}
+    share = {ad: of_ad.at_largest / of_ad.rows for ad, of_ad in sizes.items()}
     for ad, at_most in share.items():
         of_ad, rest = sizes[ad], sum(other.rows for name, other in sizes.items() if name != ad)
         others = [other for name, other in share.items() if name != ad and other <= AT_MOST[1]]
@@ -452,9 +463,9 @@ def _from_clicks(rewards: Rewards, tally) -> Iterator[Problem]:
             and float(bdtrc(both - 1, rewarded, share)) < ALARM
         ):
             reason = (
-                f"policy:{name} would show the ad of {both:,} of {rewarded:,} rows with a "
-                "reward, and of "
-                f"{sum(of_ads.values()):,} of all {tally.rows:,}: it looks made from these rewards"
+                f"policy:{name} would show the ad of {both:,} of {rewarded:,} rows with a reward, "
+                f"and of {sum(of_ads.values()):,} of all {tally.rows:,}: it looks made from these "
+                "rewards"
             )
             yield Problem(
                 HINDSIGHT,

@@ -89,11 +89,11 @@ class Order:
             latest[part] = min(latest[part], np.partition(time[block == part], KEPT - 1)[KEPT - 1])
         return latest
 
-    def next_to(self, least_propensity: float) -> dict[str, np.ndarray]:
-        """By ad, float64 (4), about the kept rows that come next to one that shows it.
+    def after(self, least_propensity: float) -> dict[str, np.ndarray]:
+        """By ad, float64 (4), sums over the kept rows that directly follow one that shows the ad.
 
-        They are how many there are, how many show it again, and of the latter the sums of 1 /
-        propensity and of its square. Of each user there is the first kept row alone, since a user's
+        Their number; how many show the ad again; and over the rows that do, the sums of 1 /
+        propensity and of its square. Only the first kept row of each user counts, since a user's
         ads may depend on each other.
 
         least_propensity : smaller propensities count as this one

@@ -41,8 +41,8 @@ def facts(log, summary) -> dict:
         shown); features, their names; texts, by text feature the number of its texts; missing, by
         feature how many numbers it lacks; policies, the names of the user's own policies in it;
         timestamps, the first and the last, ISO 8601 in UTC, or None; users, how many there are and
-        the most visits of one, or None if they are not known; lists, likewise, where rows are
-        places of lists and users not known
+        the most visits of one, or None if they are not known; lists, how many there are and the
+        longest, where rows are places of lists and users not known
     """
     content, listed = {"form": log.form}, problems(log, summary)
     if summary.readable:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from scant.bandits.above import Test, tested
-from scant_ads.diagnosis.lists import numbered
+from scant_ads.diagnosis.lists import codes
 from scant_ads.reading import hashing, lists
 from scant_ads.reading.visits import Problem, Visits
 from scant_ads.severity import MATTERS, NOTED
@@ -59,16 +59,18 @@ def depends_on_above(log: Visits) -> Test:
         some = mixed >> np.uint64(32) < np.uint64((MOST << 32) // len(log))
         log, mixed = log.take(some), mixed[some]
     half = (mixed & np.uint64(1)).astype(int)
-    item = numbered(log.action, *log.features.view(np.uint32).T)  # of each kind of visit
+    item = codes(log.action, *log.features.view(np.uint32).T)  # of each kind of visit
     count = np.bincount(2 * item + half, minlength=2 * item.max() + 2)
     clicks = np.bincount(2 * item + half, log.reward, len(count))
     pull = clicks / np.maximum(count, 1)
     order = lists.Order.of(log.list.astype(np.int64), log.place)
     # in the other half, and in its own; its own pull is the same in all of a stratum
-    down_to_here, in_own_half = (order.down(np.add, pull[2 * item + of]) for of in (1 - half, half))
-    stratum = numbered(item, log.place, half)
+    down_to_here, in_own_half = (
+        order.accumulated(np.add, pull[2 * item + of]) for of in (1 - half, half)
+    )
+    stratum = codes(item, log.place, half)
     if log.propensity_of == "place":
-        stratum = numbered(stratum, log.propensity.view(np.uint64))
+        stratum = codes(stratum, log.propensity.view(np.uint64))
     below = log.place > 0
     columns = (of[below] for of in (stratum, half, down_to_here, in_own_half, log.reward))
     return tested(*columns, LEVEL)

@@ -15,6 +15,7 @@ from scant_ads.reading.visits import Problem, Visits
 
 ROWS = 1000  # the first ones, by which lists of eligible ads are told
 LEAST_VALUES = 20  # different ones of a column that may be of users
+
 # visits of a value after the first, on average, and the share of them with its ad, at least
 VISITS, MOSTLY = 2, 0.9
 # of visits of one value with one ad as often as they are, at most, for all features together

@@ -46,18 +46,20 @@ import numpy as np
 
 from scant.data import logs
 from scant_ads.diagnosis.order import BLOCKS, Order
-from scant_ads.reading.amounts import alike, rounding
+from scant_ads.reading.amounts import rounding, uniform_ads
 from scant_ads.reading.visits import Problem, Visits
 from scant_ads.severity import SCHEDULE, WRONG
 
 ALARM = 0.01  # the probability of a false alarm, at most
-MISMATCH = 0.001  # likewise, of the test of the sample ratio
+MISMATCH = 0.001  # the level of the test of the sample ratio
+
 # the rates a: large ones find much in few rows, small ones little in many
 RATES = 2.0 ** -np.arange(1, 16)
 # smaller propensities count as this one, so that the sums stay whole numbers that are exact
 LEAST = 1e-4
 SCALE = 256  # sums are of whole multiples of 1 / 256, so that the order of terms does not matter
 FEATURES = 64  # the first features, which make groups of users
+
 # the most frequent texts of a feature, and as many by their rewards, each of which makes a group
 TEXTS = 3
 # rewards that a text has more, or less, than by the rate of all rows, to stand out by them
@@ -173,8 +175,8 @@ class Groups:
         return frequent + [("text", name, text) for name, of in self.chosen.items() for text in of]
 
     def marks(self, visits: Visits, block: np.ndarray) -> np.ndarray:
-        """Which rows are in each group, bool (rows x groups): in `described` the first ones, up to
-        missing values.
+        """Which rows are in each of the first groups of `described`, down to those of missing
+        values; bool (rows x groups).
 
         block : int (rows), the part of the log of each row, below `BLOCKS`
         """
@@ -308,12 +310,12 @@ def problem(
     """
     if not showings.range:
         return None
-    terms = weighted(showings, most_visits, rounded)
+    terms = log_terms(showings, most_visits, rounded)
     if np.logaddexp.reduce(terms, axis=None) < -np.log(ALARM):
         return mismatch(showings, rounded) if most_visits == 1 else None
     ad, group = np.unravel_index(int(np.argmax(terms)), terms.shape)
     name, described = [*showings.range][ad], showings.groups.described[group]
-    rows, count, times, _ = _sums(showings, name, showings.order.next_to(LEAST)[name])[:, group]
+    rows, count, times, _ = _sums(showings, name, showings.order.after(LEAST)[name])[:, group]
     could = " that could show it" if showings.eligible and described.kind != "next" else ""
     allowed = f"by its propensities in about {rows * count / times:,.0f} at most"
     frequency = f"in {count:,.0f} of {rows:,.0f} rows{could}, and {allowed}"
@@ -331,9 +333,9 @@ def problem(
         mend += by_user + by_time * (not showings.order.timed)
         return Problem(SCHEDULE, reason, mend.removesuffix("."))
     mend = (
-        "Nothing can be judged by such a log. Give each row the probability with which its ad "
-        "was shown to this "
-        "user at this time; a share of all rows is not one, if some users see it more often."
+        "Nothing can be judged by such a log. Give each row the probability with which its ad was "
+        "shown to this user at this time; a share of all rows is not one, if some users see it "
+        "more often."
     )
     mend += by_user
     if feature := described.feature:
@@ -364,7 +366,7 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
     ads = len(shares or ())
     if shares is None and len(values := {*showings.range.values()}) == 1:
         ((low, high),) = values
-        ads = (alike(low, len(showings.ads)) if low == high else None) or 0
+        ads = (uniform_ads(low, len(showings.ads)) if low == high else None) or 0
         shares = dict.fromkeys(showings.range, low) if ads else None
     if not shares or ads < 2:
         return None
@@ -389,24 +391,26 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
         f"{rows * share[worst]:,.0f} (sample ratio mismatch, p = {chance[worst]:.1g})"
     )
     mend = (
-        "The visits of one ad are then not like those of another, and none can be compared. "
-        "Look at how ads are "
-        "assigned, and which rows are lost before they are logged, or filtered out." + KEPT
+        "The visits of one ad are then not like those of another, and none can be compared. Look "
+        "at how ads are assigned, and which rows are lost before they are logged, or filtered "
+        "out." + KEPT
     )
     return Problem(WRONG, reason, mend.removesuffix("."))
 
 
-def weighted(showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK) -> np.ndarray:
-    """The logarithms of the terms of the e-value of a log: weights times e-values, float64 (ads
-    seen x groups).
+def log_terms(
+    showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK
+) -> np.ndarray:
+    """Log (weight * e-value) of each ad seen and group, float64 (ads seen x groups); their
+    exponentials sum to the log's e-value.
 
     most_visits, rounded : see `problem`
     """
     kinds = np.array([group.kind for group in showings.groups.described])
-    next_to = showings.order.next_to(LEAST)
+    after = showings.order.after(LEAST)
     visits = np.where(kinds == "next", 1, most_visits)
     evidence = np.array(
-        [_evidence(_sums(showings, ad, next_to[ad]), visits, rounded) for ad in showings.range]
+        [_evidence(_sums(showings, ad, after[ad]), visits, rounded) for ad in showings.range]
     )
     if showings.in_no_order:
         evidence[:, np.isin(kinds, ("time", "next"))] = -np.inf
@@ -419,8 +423,8 @@ def _weights(kinds: np.ndarray, ads: int, rows: int, texts: int) -> np.ndarray:
     """The weights of the e-values of each of some ads seen, float64 (groups).
 
     kinds : by group, the key of `WEIGHTS`
-    texts : how many there are, of which some were chosen: these have the weight that each of all
-        may have
+    texts : how many texts there are, of which some were chosen after a look at all of them: so the
+        weights of the chosen ones are as if all were tested
     """
     seen = 1 + math.log(rows)  # the j-th to appear may have 1 / (j seen)
     groups = {kind: np.count_nonzero(kinds == kind) for kind in WEIGHTS} | {"text": texts * seen}
@@ -429,16 +433,16 @@ def _weights(kinds: np.ndarray, ads: int, rows: int, texts: int) -> np.ndarray:
     )
 
 
-def _sums(showings: Showings, ad: str, next_to: np.ndarray) -> np.ndarray:
-    """Of each of `Groups.described` the rows, those that show an ad, and the sums of X and X^2,
+def _sums(showings: Showings, ad: str, after: np.ndarray) -> np.ndarray:
+    """For each of `Groups.described`: rows, rows that show the ad, and the sums of X and X^2;
     float64 (4 x groups).
 
-    next_to : those of the last group, float64 (4)
+    after : the sums of the last group, float64 (4)
     """
     rows = showings.eligible.get(ad, showings.rows)
     marked = np.vstack([rows, showings.ads[ad]]) / np.array([1, 1, SCALE, SCALE])[:, None]
     above = slice(1 + BLOCKS, 1 + BLOCKS + len(showings.groups.middles))
-    return np.column_stack([marked, marked[:, :1] - marked[:, above], next_to])
+    return np.column_stack([marked, marked[:, :1] - marked[:, above], after])
 
 
 def _evidence(sums: np.ndarray, most_visits, rounded: float) -> np.ndarray:

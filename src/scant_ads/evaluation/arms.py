@@ -20,6 +20,7 @@ from scant.errors import SettingError
 AD = "ad:"  # before the id of an ad, for the policy that shows it to everyone
 EACH = "each-ad"  # stands for such a policy for each ad of the test
 MOST = 20  # ads for which it may
+
 # of an A/B test
 LETTERS = re.compile(r"(?:arm|group|variant|version|variation)?[\s_-]*([ab])", re.IGNORECASE)
 # what the arm is called that others are compared with

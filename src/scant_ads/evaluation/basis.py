@@ -12,7 +12,7 @@ import numpy as np
 from scant.data import logs
 from scant.errors import DataError, SettingError, is_number
 from scant_ads.diagnosis import health, overview
-from scant_ads.diagnosis.leaks import new_texts, of_others
+from scant_ads.diagnosis.leaks import new_texts, uniform_rates
 from scant_ads.evaluation.lists import Places
 from scant_ads.reading.amounts import rounding
 from scant_ads.reading.log import Log
@@ -23,6 +23,7 @@ from scant_ads.severity import CERTAIN, DOUBTS, HINDSIGHT, REPEATED, WITHHELD
 # what is done with rows of the test that the training log has, too
 SHARED = ("refuse", "drop", "keep")
 UNKNOWN = "unknown"  # a least propensity that nobody knows
+
 # that a propensity can be, as numbers of a study: the squares of weights are numbers then
 LEAST = 1e-100
 
@@ -42,7 +43,7 @@ class Basis:
     places : the rows of a log of lists by place; None for another log
     same_log : whether today's policy logged the test
     least_propensity : the least propensity possible, None if nobody knows it
-    constant : whether no other one is possible
+    constant : whether every propensity is `least_propensity`
     notes : sentences to read before numbers are used
     careful : sentences on why a policy, or all of them, get no verdict
     doubts : the kinds of these reasons, keys of `severity.DOUBTS`
@@ -224,7 +225,7 @@ class Basis:
         self._note(training.name, listed)
         mean = self.unit.mean
         both_earn = tally.mean("") and training.tally.mean("")
-        rates = of_others(tally, training.tally) if both_earn else None
+        rates = uniform_rates(tally, training.tally) if both_earn else None
         if rates:
             self.doubts.add("other-visits")
             self.careful.append(
@@ -274,7 +275,7 @@ def _least(
         return None, False
     constant, smallest = propensity[0] == propensity[-1], float(propensity[0])  # cells are in order
     # known of every eligible ad of each visit
-    of_lists = tally.eligible and health.alike(tally) is not None
+    of_lists = tally.eligible and health.uniform_ads(tally) is not None
     if declared is None and not constant and not shares and not of_lists:
         raise SettingError(
             f"{name}: propensities differ, so that --least-propensity is needed: the least "

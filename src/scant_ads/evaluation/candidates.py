@@ -53,8 +53,8 @@ def by_name(
             name = next(name for name in numbered if name not in {*ALWAYS, *named})
         if clashes or not isinstance(name, str) or name in ("", *ALWAYS):
             raise SettingError(
-                f"a policy cannot be called {name!r} here: {' and '.join(ALWAYS)} "
-                f"are always compared, by these names, and {logs.POLICY} is of columns"
+                f"a policy cannot be called {name!r} here: {' and '.join(ALWAYS)} are always "
+                f"compared, by these names, and {logs.POLICY} is of columns"
             )
         seen.append(meant)
         named[name] = _meant(policy, test.policies)

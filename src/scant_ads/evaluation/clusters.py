@@ -34,6 +34,7 @@ from scant_ads.reading import hashing
 
 SCALE = 1 << 30  # sums are of whole numbers, so that the order of terms does not matter
 FEW = 1 << 20  # users that wait until they are merged
+
 # gains of a visit, with a stake of 1: from 0, mostly to 1
 NO_RANGE = np.array([(0.0, 1.0), (1.0, 1.0), (0.0, 0.0)])
 FIRST = 32  # users of the first stage of betting; a stage ends whenever this number has doubled
@@ -98,11 +99,9 @@ class Users:
         return self
 
     def design(self, policy: str, rows: int, square: float) -> float:
-        """How many times the variance of a mean is that for independent visits, 1 at least; 1
-        without users.
+        """The design effect of the mean of a policy's terms w r, 1 at least; 1 without users.
 
-        policy : whose w r are the terms
-        rows, square : the number of all visits, and the sum of their squared terms
+        rows, square : the number of visits, and the sum of their squared terms
         """
         if not len(self.settle().key):
             return 1.0

@@ -171,8 +171,8 @@ def evaluate(
         )
     if baseline is None and judge.over_today and len(named) > 1 and candidates.only_ads(named):
         judge.notes.append(
-            "Ads are compared with today's mix of all; --baseline NAME compares "
-            f"them with one of them, as --baseline {quote(next(iter(named.values())).ad)}"
+            "Ads are compared with today's mix of all; --baseline NAME compares them with one of "
+            f"them, as --baseline {quote(next(iter(named.values())).ad)}"
         )
     progress("compares the policies")
     judge.judge_all(named)
@@ -189,8 +189,8 @@ def _check_settings(test: Log, train: Log | None, level: float, looks: int, base
         raise SettingError(f"--baseline is {baseline!r}; it is the name of a policy, or of an ad")
     if train is not None and train.unit != test.unit:
         raise SettingError(
-            f"the rewards of {train.name} and {test.name} are counted in other "
-            "units: read both with the same --reward-min, --reward-max and --reward-unit"
+            f"the rewards of {train.name} and {test.name} are counted in other units: read both "
+            "with the same --reward-min, --reward-max and --reward-unit"
         )
 
 

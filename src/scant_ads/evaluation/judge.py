@@ -111,7 +111,9 @@ class Judge:
         self.users = self._by_user(tally)
         users = self.users if self.same_log else self._by_user(self.of_today)
         propensity, reward, count = self.of_today.cells[""].arrays()
-        self.alike = None if self.places else health.alike(replace(self.of_today, ads=tally.ads))
+        self.alike = (
+            None if self.places else health.uniform_ads(replace(self.of_today, ads=tally.ads))
+        )
         self.today_is_uniform = self.alike is not None
         cells = np.ones_like(propensity), reward, count
         self.today = self._row(Logging.kind, "", cells, 1.0, (1.0,), users and users.rate("", 1.0))
@@ -155,14 +157,14 @@ class Judge:
         ad: str | None = None,
         **learnt_columns,
     ) -> None:
-        """Evaluate a policy.
+        """Evaluate a policy: adds its row to `rows`, and to `judged` if it can be judged.
 
-        key : what the tally calls it
-        possible : the probabilities above 0 that it can give an ad, if they are few; None if any
-            up to 1 is possible, or if the log has to tell whether all are 0 or 1
-        sample : the cells of the rows that show its only ad, all of weight 1, if these rows alone
-            tell its CTR; see `arms.own_rows`
-        ad : that only ad
+        key : its name in the tally
+        possible : the probabilities above 0 that the policy can give an ad, if they are few; None
+            if any up to 1 is possible, or if the log has to tell whether all are 0 or 1
+        sample : the tally cells of the rows that show the policy's only ad, all of weight 1, if
+            these rows alone tell its CTR; see `arms.own_rows`
+        ad : the policy's only ad, if it has one
         """
         cells = self.tally.of(key)
         possible = possible or self._certain(cells[0])
@@ -289,7 +291,7 @@ class Judge:
         random = generator(self.seed, "advice", "users")
         if self.places:
             return lists.ByList(tally.users, self.places, random)
-        return clusters.ByUser(tally.users, tally.alike, random)
+        return clusters.ByUser(tally.users, tally.uniform_divisor, random)
 
     def _rate_by_user(self, key: str, largest: float) -> lifts.Bounds | Quotient | None:
         """The bounds of a policy's CTR for which only users are independent; None if visits are."""
@@ -429,13 +431,13 @@ class Judge:
         if above > 1:
             self.notes.append(
                 f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the "
-                "largest possible: "
-                f"shown as {'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
+                "largest possible: shown as "
+                f"{'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
             )
         if drift.significant:
             self.notes.append(
-                f"{name}: its rate drifts, {drift.words(self.unit)}: "
-                f"the {self.unit.mean} is the average over the log's period"
+                f"{name}: its rate drifts, {drift.words(self.unit)}: the {self.unit.mean} is the "
+                "average over the log's period"
             )
 
     def _check_largest(self, weight: np.ndarray, largest: float, rounded: bool) -> None:
@@ -452,8 +454,8 @@ class Judge:
     def _with_notices(
         self, estimate: evaluation.Evaluation, key: str, tally: Tally, of_users
     ) -> evaluation.Evaluation:
-        """An estimate without the warning of its mean weight, if that may be 1. Showing all ads
-        alike is refused if the log lacks some of them.
+        """An estimate, without the warning of its mean weight if that may be 1; refused for showing
+        all ads alike if the log lacks some of them.
         """
         if self.places:
             return self.places.diagnosed(key, estimate)
@@ -488,8 +490,8 @@ class Judge:
         missed = intervals.drawn(missed, count, max(float(missed.max()), 1.0), random)
         return lifts.of_rate(terms, False, missed)
 
-    def decided(self) -> tuple[list[dict], dict | None]:
-        """Which is better of each pair of policies, and which to choose; see `pairs`."""
+    def pairs_and_choice(self) -> tuple[list[dict], dict | None]:
+        """The comparison of each pair of policies, and the policy to choose; see `pairs`."""
         compared = dict(self.judged)
         estimates = {row["policy"]: row["estimate"] for row in self.rows}
         if self.same_log and compared and self.over_today:
@@ -500,8 +502,8 @@ class Judge:
                 bounds[pair] = estimates[pair[0]] - estimates[pair[1]], found
             else:
                 self.notes.append(
-                    f"{' and '.join(pair)} are not compared: their probabilities "
-                    "take too many values"
+                    f"{' and '.join(pair)} are not compared: their probabilities take too many "
+                    "values"
                 )
         compared_pairs = pairs.pairs(list(compared), bounds, self.tally.rows, self.level)
         asked = [
@@ -534,7 +536,7 @@ class Judge:
     def evaluation(self, named: Mapping[str, Policy | Always | Column]) -> Evaluation:
         """The evaluation of the policies that were judged, by name."""
         basis, in_unit = self.basis, self.unit.converted
-        compared_pairs, choice = self.decided()
+        compared_pairs, choice = self.pairs_and_choice()
         if basis.wrong is not None:
             compared_pairs, choice = [], None
             self._withhold()

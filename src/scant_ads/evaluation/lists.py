@@ -36,6 +36,7 @@ PREMISES = {  # of users, under which weights are right, by what propensities ar
 }
 PLACE = "place_"  # prefix of the columns of rows with what each place earns
 CUT, MOST = (0.02, 0.15), 1 / 8  # of the limit of a list's weight
+
 # weights by which the largest unseen is judged, and the mean logarithm of their excess over the
 # least of them from which on it is likely to be larger
 HEAVIEST, GROWTH = 10, 0.1
@@ -188,7 +189,7 @@ class Carried:
     gain : float64 (units), sums of w r
     excess : float64 (groups of places x units), sums of w - 1
     largest : the largest sum of a list's weights
-    cut : the share of the weight that is taken away from lists with more
+    cut : the share of all weight that is taken away from lists above the limit
     beyond : the share of rows of which nothing is known
     depth : down to which place weights have a mean of 1; 0 if that is not known
     """

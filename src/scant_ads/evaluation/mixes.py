@@ -47,9 +47,7 @@ def of_policy(tally: Tally, name: str, policy: Policy | Always | Column) -> dict
 
 
 def of_alike(tally: Tally) -> dict[str, float]:
-    """The share of a test's visits in which showing all ads, or all eligible ones, alike shows
-    each.
-    """
+    """The mix of the policy that shows all ads, or all eligible ones, with equal probability."""
     ads, explored = logs.ordered({*tally.ads}), tally.explored.get(Uniform.kind, {})
     if not tally.eligible:
         return dict.fromkeys(ads, 1 / len(ads))

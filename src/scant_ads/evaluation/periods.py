@@ -48,7 +48,7 @@ class Course:
             rows, sums, squares = tally.ads[ad] / np.array([1.0, SCALE, SCALE])[:, None]
             square = both = float(squares.sum())
         else:
-            alike = tally.alike if key == Uniform.kind else 1
+            alike = tally.uniform_divisor if key == Uniform.kind else 1
             weight, reward, count = tally.of(key)
             weight = weight if key else np.ones_like(reward)
             rows = tally.lengths.astype(float)

@@ -42,6 +42,7 @@ import numpy as np
 from scant.bandits import intervals
 
 HALVINGS = 24  # of the interval in which an end is searched
+
 # what a quotient of two rates can be, times the largest weight: what is above is infinite
 MOST = 1e3
 CLOSE = 1e-7  # to the goal is the logarithm of the capital where the search for an end stops

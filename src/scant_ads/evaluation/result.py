@@ -18,6 +18,7 @@ from scant_ads.unit import CLICKS, Unit
 
 PLACES = 10  # of a list that are printed
 PAIRS = 10  # of policies that are printed, if they are not more
+
 # means of a row in its table
 SHOWN = ("estimate", "low", "high", "approx_low", "approx_high", "snips")
 

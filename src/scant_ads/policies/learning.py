@@ -80,8 +80,8 @@ def log_loss(model: scorers.Model, log: Log) -> float:
 
 
 def kept_fit(fits: list[run.Fit], held_out: Log) -> run.Fit:
-    """The last of some fits, to all rows; or that of its lambda to a part of them, if this one
-    earns more, beyond chance, on the rows held out.
+    """The last of some fits, which is to all rows; or the fit to a part of them with the same
+    lambda, if it earns more, beyond chance, on the rows held out.
     """
     *grid, refitted = fits
     validated = next(fit for fit in grid if fit.regularisation == refitted.regularisation)

@@ -16,6 +16,7 @@ from scant_ads.reading.lists import KINDS
 GREATEST = 1e100  # of a reward: its square has to be finite
 UNIFORM = "uniform"  # a split that shows all eligible ads alike
 ABOVE = 1e-6  # by which a probability may be above 1, since it is rounded to single precision
+
 # by which the shares of a split that is stated may not sum to 1, since they are rounded
 SPLIT = 0.01
 PROPENSITIES = "percent", "log"  # other ways to write them
@@ -118,11 +119,11 @@ class Units:
         return shares / (self.reward_max - self.reward_min)
 
     def refusal(self, value: float, low: float, high: float, currency: str) -> tuple[str, str]:
-        """Why a value is no reward, and the options that read all of them.
+        """Why a value is no reward, and the options under which the whole column can be read.
 
         value : as it is written
         low, high : the least and the largest of the column, as written
-        currency : in which it is written
+        currency : of the column; "" for none
         """
         what, lowest, highest = "cost" if self.less else "reward", self.reward_min, self.reward_max
         reason = f"{what} {value} is not in [{lowest:g}, {highest:g}]; "
@@ -183,11 +184,11 @@ def amounts(texts: Sequence[str]) -> tuple[list[float], str] | None:
     return signed, SIGNS.get(currency, currency)
 
 
-def alike(propensity: float, ads: int) -> int | None:
-    """How many ads are shown alike if every ad has this propensity: 1 / propensity, as far as its
-    digits tell. None if the inverse of no whole number, or of more than one, has these digits; or
-    if the number is below `ads`, the number of ads in the rows. It may be above `ads`, since not
-    every ad need have been shown.
+def uniform_ads(propensity: float, ads: int) -> int | None:
+    """The number of ads if each is shown with this propensity, which may be rounded.
+
+    None if 1 / number has these digits for no number, or for several; or if it is below `ads`, the
+    ads in the rows. It may be above, since not every ad need have been shown.
     """
     whole = round(1 / propensity)
     if abs(whole * propensity - 1) > 1e-12:

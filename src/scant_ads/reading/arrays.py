@@ -16,7 +16,7 @@ MISSING = frozenset(
 
 
 def plain(column):
-    """An Arrow column as one array, of values, or of a dictionary of texts."""
+    """An Arrow column as one array; of dictionaries, only those of texts are kept."""
     if types.is_string_view(column.type):  # as polars has it, for which Arrow lacks functions
         column = column.cast(pa.string())
     if not types.is_dictionary(column.type):
@@ -52,9 +52,9 @@ def is_number(column_type) -> bool:
     return is_real or types.is_integer(column_type) or types.is_boolean(column_type)
 
 
-def has_texts(column_type) -> bool:
-    """Whether what an Arrow type holds, no dictionary, can be taken as text: numbers, truth values,
-    dates and times, or nothing.
+def reads_as_text(column_type) -> bool:
+    """Whether values of an Arrow type (no dictionary) can be read as text: texts, numbers, truth
+    values, dates, times, nulls.
     """
     is_other = types.is_temporal(column_type) or types.is_null(column_type)
     return is_text(column_type) or is_number(column_type) or is_other
@@ -140,19 +140,19 @@ def as_text(value) -> str:
 
 
 def places(texts: Sequence[str], labels: Sequence[str]) -> np.ndarray:
-    """The index of each text among other ones, int32 (texts); -1 if it is none of them.
+    """The index of each text in `labels`, int32 (texts); -1 where no label fits.
 
-    A number, or a truth value, that is none as it is written is the only one that has its value:
+    A number, or a truth value, that no label spells in the same way is the only label of its value:
     1067.0 is 1067 or 01067, 1.1 is 1.10, and True is true, as where one file has numbers, and
     another texts.
     """
     place, by_value = {label: index for index, label in enumerate(labels)}, {}
     for label in labels:
         by_value.setdefault(briefly(label), []).append(place[label])
-    alike = (
+    fitting = (
         by_value.get(briefly(text), ()) if text not in place else (place[text],) for text in texts
     )
-    return np.array([few[0] if len(few) == 1 else -1 for few in alike], np.int32)
+    return np.array([few[0] if len(few) == 1 else -1 for few in fitting], np.int32)
 
 
 def briefly(text: str) -> str:

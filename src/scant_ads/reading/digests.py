@@ -96,8 +96,8 @@ def _of_ids(log: Visits) -> np.ndarray:
 
 
 def _add_eligible(digests: np.ndarray, log: Visits) -> None:
-    """Add what lists of eligible ads add to digests, in place: the sum of their hashes, whatever
-    their order.
+    """Add to digests, in place, the hashes of each row's eligible ads, summed so that their order
+    does not matter.
     """
     entries = np.array([hashing.of_text(ad) for ad in log.actions], np.uint64) * hashing.weights_of(
         "eligible"
@@ -108,9 +108,7 @@ def _add_eligible(digests: np.ndarray, log: Visits) -> None:
 
 
 def _add_texts(digests: np.ndarray, name: str, labels: Sequence[str], code: np.ndarray) -> None:
-    """Add what a column of texts adds to digests, in place; `code` has the index of each row's
-    text.
-    """
+    """Add to digests, in place, the hash of each row's text, `labels[code]`."""
     entries = np.array([hashing.of_text(text) for text in labels], np.uint64).reshape(-1, 2).T
     for half, weight in enumerate(hashing.weights_of(name)):
         digests[half] += hashing.mixed(entries[half] * weight)[code]
@@ -136,7 +134,7 @@ class Index:
         self.table[self.first >> np.uint64(TABLE)] = True
 
     def has(self, digests: np.ndarray) -> np.ndarray:
-        """Whether each digest is among them, bool (rows)."""
+        """Whether the log has a row with each digest, bool (rows)."""
         present = self.table[digests[0] >> np.uint64(TABLE)]
         rows = np.flatnonzero(present)
         places = np.minimum(np.searchsorted(self.first, digests[0, rows]), len(self.first) - 1)
@@ -172,7 +170,7 @@ class Digests:
             file.write(part.tobytes())
 
     def mark(self) -> list[int]:
-        """Three whole numbers that tell these rows, in any order, from others."""
+        """A fingerprint of the rows, in any order: three whole numbers."""
         return [self.rows, *map(int, self.sums)]
 
     def equal(self, half: bool = False) -> int:

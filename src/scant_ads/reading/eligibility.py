@@ -40,10 +40,10 @@ def as_lists(column):
 
 
 def parts_of(texts: Sequence[str]) -> list[list[str]]:
-    """What stands in each of some texts of lists; nothing if one is no list.
+    """The ads in each text of a list; none if it is no list.
 
-    It stands in brackets, as JSON, Python, NumPy or PostgreSQL writes it, or has that mark between
-    it which most of the texts have. A text without either is one ad.
+    Lists are in brackets, as JSON, Python, NumPy or PostgreSQL writes them, or have between their
+    ads the separator that most of the texts have. A text without either is one ad.
     """
     bare = [text.strip() for text in texts]
     marks = Counter(

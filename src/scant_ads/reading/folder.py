@@ -19,6 +19,7 @@ from scant_ads.reading import arrays, formats, layout, nested
 from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, Options, Problem, Reading, is_feature
 
 ROWS = 1 << 18  # of a batch
+
 # problems that one batch cannot tell of the log
 OF_LOG = ("empty", "id", "left-out", "user", "time", "list", "braces", "index")
 
@@ -27,7 +28,7 @@ class Head(NamedTuple):
     """What the first rows of a log tell.
 
     kinds : by feature that has a value in some row, what it holds; see `layout.Columns`
-    problems : those that one batch cannot tell
+    problems : of columns, which a single batch may not show
     """
 
     kinds: dict[str, str]
@@ -117,12 +118,12 @@ class Folder:
 
     @property
     def fraction(self) -> str:
-        """What the only propensity is taken for; see `Reading.fraction`."""
-        return next(self.batches(1))[0].fraction if self.alike else ""
+        """The fraction that a rounded propensity is taken for; see `Reading.fraction`."""
+        return next(self.batches(1))[0].fraction if self.rounded_ads else ""
 
     @cached_property
-    def alike(self) -> int:
-        """How many ads the log shows alike, if its only propensity says so with few digits, else 0.
+    def rounded_ads(self) -> int:
+        """What `layout.rounded_ads` returns for the whole log.
 
         The ads and propensities of all rows are read for it, but only as far as this is possible.
         """
@@ -147,7 +148,7 @@ class Folder:
                 or abs(round(1 / first[0]) * first[0] - 1) < 1e-12
             ):
                 return 0
-        return layout.shown_alike(first, len(ads)) if first is not None else 0
+        return layout.rounded_ads(first, len(ads)) if first is not None else 0
 
     @property
     def exact(self) -> bool:
@@ -243,7 +244,7 @@ class Folder:
             options=self.options,
             kinds=kinds,
             plan=self._plan,
-            alike=self.alike,
+            rounded_ads=self.rounded_ads,
         )
         return columns.reading()
 

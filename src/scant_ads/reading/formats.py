@@ -96,11 +96,17 @@ def read(path, options: Options = PLAIN, study: bool = False, whole: bool = Fals
 
 
 def opened(path, renaming: "Renaming", whole: bool = False, named=()) -> tuple:
-    """The table of a file, an Arrow table, or None for a log of Vowpal Wabbit's; its form in words;
-    the line of each row, None where rows have none; and the problems of its lines.
+    """Open a file, whatever its form.
 
     whole : see `read`
     named : columns that the user names, which may be called by numbers
+
+    Returns
+    -------
+    table : Arrow; None for a log of Vowpal Wabbit, still to be read by `wabbit.read`
+    form : in words; for Vowpal Wabbit its `wabbit.kind`
+    lines : int (rows), the line of each row; None where rows have none
+    problems : of lines
     """
     first = first_bytes(path)
     for magic, (what, advice) in OTHERS.items():
@@ -127,7 +133,7 @@ def read_folder(folder, options: Options) -> Reading:
 
 
 def _read(path, content: tuple, renaming: "Renaming", study: bool = False) -> Reading:
-    """The reading of what `opened` gives. Columns have their roles already if there are lines."""
+    """The `Reading` of what `opened` returns; columns have roles already if there are lines."""
     table, form, lines, problems = content
     row, options = None, renaming.options
     if options.units.propensity_of or "list" in renaming.columns:
@@ -192,7 +198,7 @@ def _of_wabbit(path, kind: str, renaming: "Renaming", study: bool, whole: bool) 
 
 
 def first_bytes(path) -> bytes:
-    """The bytes that tell what kind of file one is; a DataError if there is none."""
+    """The first eight bytes of a file, by which its form is known; a DataError without a file."""
     if not Path(path).is_file():
         raise DataError(path, "there is no such file")
     with open(path, "rb") as file:
@@ -278,8 +284,8 @@ class Renaming:
     """Gives columns of a file their roles, and leaves some out.
 
     header : the names of the columns in the file, once known
-    inside : by name, the roles of values that only a column of objects can hold
-    line : of the file that has them, if it is text
+    inside : by name, the roles of values that are within columns of objects, such as `user.id`
+    line : the line of the header, if the file is text
     """
 
     def __init__(self, path, options: Options):
@@ -346,7 +352,7 @@ def _parquet(path):
 
 
 def named(table):
-    """An Arrow table, once its column names are known to be text; a ValueError if they are not."""
+    """An Arrow table as it is; a ValueError unless all its column names are text."""
     if not all(isinstance(name, str) for name in table.column_names):
         raise ValueError("column names that are no text")
     return table
@@ -512,7 +518,7 @@ def refuse_unclosed(path, delimiter: str) -> None:
 
 
 def said(error: Exception) -> str:
-    """What Arrow says of a CSV file that it cannot read, in a line."""
+    """Arrow's message on a CSV file that it cannot read, in a line."""
     if "straddling" in str(error):
         return f"a row is longer than {BLOCK:,} bytes, as where a quotation mark is never closed"
     return str(error).splitlines()[0][:200]

@@ -13,7 +13,7 @@ from scant import files
 from scant.data import logs
 from scant.errors import SettingError, short
 from scant_ads.reading import arrays, digests, eligibility, hashing, lists, tables, totals
-from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, alike, amounts, rounding
+from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, amounts, rounding, uniform_ads
 from scant_ads.reading.names import (
     EPOCHS,
     is_called_a_user,
@@ -42,8 +42,7 @@ class Columns:
     plan : a `nested.Plan`, by which columns of JSON objects are taken apart; None to take them as
         they are
     options : how the log is to be read; columns of the table have their roles already
-    alike : how many ads the log shows alike, if that is what its only propensity says with few
-        digits, and 0 if not; None where this table tells, see `Columns.shown_alike`
+    rounded_ads : what `rounded_ads` returns for the whole log; None if this table is all of it
     """
 
     def __init__(
@@ -58,9 +57,9 @@ class Columns:
         options=PLAIN,
         kinds=None,
         plan=None,
-        alike=None,
+        rounded_ads=None,
     ):
-        self.alike, self.fraction = alike, ""
+        self.rounded_ads, self.fraction = rounded_ads, ""
         self.path, self.form, self.columns, self.lines = path, form, columns, lines
         self.kinds, self.problems = {} if kinds is None else kinds, [*problems]
         self.units, self.categorical, self.rows = options.units, options.categorical, table.num_rows
@@ -83,7 +82,7 @@ class Columns:
                 visits = None if other else self.visits()
             pa.default_memory_pool().release_unused()
         else:
-            self.missing_columns()
+            self.note_missing()
             self.add("rows", "the log has no rows")
             visits = None
         problems = sorted(self.problems, key=lambda problem: problem.severity)  # errors first
@@ -110,7 +109,8 @@ class Columns:
         count, row = (0, None) if bad is None else (int(np.count_nonzero(bad)), int(np.argmax(bad)))
         self.problems.append(Problem(kind, reason, mend, count, row, column))
 
-    def missing_columns(self) -> None:
+    def note_missing(self) -> None:
+        """Note the columns that a log needs and lacks."""
         stated = {"propensity"} if self.units.propensity is not None else set()
         lacking = [role for role in logs.NEEDED if role not in {*self.names, *stated}]
         names = [name for name in self.names if not name.startswith(KEY)]
@@ -123,7 +123,7 @@ class Columns:
             self.add("column", f"there is no column {role!r}; columns: {listed}", mend, column=role)
 
     def visits(self) -> Visits | None:
-        self.missing_columns()
+        self.note_missing()
         beside = lists.BESIDE if KEY + lists.LIST in self.names else logs.POLICY
         names = [name for name in filter(is_feature, self.names) if not name.startswith(beside)]
         full = [name.removeprefix(logs.FULL) for name in self.names if name.startswith(logs.FULL)]
@@ -140,7 +140,7 @@ class Columns:
         probabilities = [self.probability(logs.POLICY + name) for name in policies]
         self.distribution(full, actions, action, propensity, eligible)
         if propensity is not None:
-            propensity = self.meant(propensity, probabilities, eligible, len(actions))
+            propensity = self.unrounded(propensity, probabilities, eligible, len(actions))
         timestamp = self.timestamp() if "timestamp" in self.table else None
         position = self.position() if "position" in self.table else None
         visit, user = self.key("id", "leave the rows out"), self.user()
@@ -196,7 +196,7 @@ class Columns:
                 self.add("text", f"{name} {short(text)} is not a number", mend, lacking, name)
         return values
 
-    def within(self, name: str, values, bad, reason: str, mend: str) -> None:
+    def note_range(self, name: str, values, bad, reason: str, mend: str) -> None:
         if bad.any():
             self.add("range", f"{name} {values[np.argmax(bad)]} {reason}", mend, bad, name)
 
@@ -270,10 +270,10 @@ class Columns:
             reason += ", as in every row: none was logged"
         elif as_written and low > 0 and 1 < top <= 1 + logs.SLACK:
             reason, mend = "is above 1", "It looks rounded: write 1 where one is above"
-        self.within("propensity", values, bad, reason, mend)
+        self.note_range("propensity", values, bad, reason, mend)
         tiny = ~bad & (values < LEAST_PROPENSITY)
         reason = f"is below {LEAST_PROPENSITY:g}, too small to be one"
-        self.within("propensity", values, tiny, reason, mend)
+        self.note_range("propensity", values, tiny, reason, mend)
         return values
 
     def stated(
@@ -304,11 +304,11 @@ class Columns:
         split = self.units.split
         if not split:
             share, ads = self.units.propensity, len(actions)
-            if (total := ads * share) > 1 + SPLIT and alike(share, ads) is None:
+            if (total := ads * share) > 1 + SPLIT and uniform_ads(share, ads) is None:
                 raise SettingError(
-                    f"--propensity {share:g} for each of {ads:,} ads is "
-                    f"{total:.4g} in all, more than 1: give each ad its share, as "
-                    "AD=SHARE,AD=SHARE, or leave out rows of other ads"
+                    f"--propensity {share:g} for each of {ads:,} ads is {total:.4g} in all, more "
+                    "than 1: give each ad its share, as AD=SHARE,AD=SHARE, or leave out rows of "
+                    "other ads"
                 )
             return np.full(self.rows, share)
         values = np.array([split.get(ad, np.nan) for ad in actions])[action] / sum(split.values())
@@ -322,18 +322,18 @@ class Columns:
             )
         return values
 
-    def meant(
+    def unrounded(
         self, propensity: np.ndarray, probabilities: list[np.ndarray], eligible, ads: int
     ) -> np.ndarray:
-        """What propensities mean that are written with few digits, float64 (rows): 0.333 of each of
-        three ads is 1/3.
+        """Propensities, float64 (rows), with rounded fractions made exact: 0.333 of each of three
+        ads becomes 1/3.
 
-        The same number among the `probabilities` of a policy, which are changed in place, means the
-        same.
+        So does this number in `probabilities` of policies, which are changed in place.
         """
         if eligible is not None:
-            return _meant(propensity, eligible)
-        number = shown_alike(propensity, ads) if self.alike is None else self.alike
+            return _unrounded(propensity, eligible)
+        number = self.rounded_ads
+        number = rounded_ads(propensity, ads) if number is None else number
         if not number:
             return propensity
         written = float(propensity[0])
@@ -347,7 +347,7 @@ class Columns:
             self.numbers(name, "It is the policy's probability of `action`")
         )
         bad = (values < 0) | (values > 1)
-        self.within(
+        self.note_range(
             name, values, bad, "is not in [0, 1]", "It is the policy's probability of `action`"
         )
         return values
@@ -357,7 +357,7 @@ class Columns:
             "position", "It is a whole number, or leave the column out with --ignore position"
         )
         bad = ((values != np.floor(values)) | (np.abs(values) >= 2**31)) & ~np.isnan(values)
-        self.within(
+        self.note_range(
             "position",
             values,
             bad,
@@ -369,8 +369,9 @@ class Columns:
     # ids
 
     def key(self, role: str, otherwise: str) -> np.ndarray | None:
-        """The hashes of the ids of visits, or users, uint64 (rows x 2); None where there are
-        none.
+        """The hashes of the ids of visits, or users, uint64 (rows x 2); None where there are none.
+
+        otherwise : what to do where an id is missing, but to fill it in
         """
         if KEY + role not in self.table:
             return None
@@ -528,9 +529,9 @@ class Columns:
                     f"eligible ads: {among}"
                 )
                 mend = (
-                    "Write the list of the moment when the ad was drawn, and ids in one way. "
-                    "If the column says "
-                    f"something else, leave it out with --ignore {quote(self.listing)}"
+                    "Write the list of the moment when the ad was drawn, and ids in one way. If "
+                    "the column says something else, leave it out with --ignore "
+                    f"{quote(self.listing)}"
                 )
                 self.add("eligible", reason, mend, bad)
         return eligible
@@ -675,7 +676,7 @@ class Columns:
             )
             return None, None
         if arrays.is_text(column.type) or (
-            name in self.categorical and arrays.has_texts(column.type)
+            name in self.categorical and arrays.reads_as_text(column.type)
         ):
             return self.text_feature(name, column)
         if types.is_timestamp(column.type) or types.is_date(column.type):
@@ -684,7 +685,7 @@ class Columns:
         if values is None:
             reason = f"column {name!r} has type {column.type}; a log has numbers, text and times"
             mend = f"Leave it out with --ignore {quote(name)}"
-            if arrays.has_texts(column.type):
+            if arrays.reads_as_text(column.type):
                 mend += f", or take it as text with --categorical {quote(name)}"
             if eligibility.is_list(column.type):
                 mend += f"; if it says which ads could be shown, --eligible {quote(name)}"
@@ -693,9 +694,9 @@ class Columns:
         if not self.kinds.get(name):
             self.kinds[name] = "numbers"
             if looks_like_times(name, values[:HEAD]):
-                self.times_like(name)
+                self.note_times(name)
             elif types.is_integer(column.type) and _looks_like_an_id(values[:HEAD]):
-                self.id_like(name)
+                self.note_id(name)
             else:
                 first = values[:HEAD]
                 called = is_called_a_user(name) or is_called_a_visit(name)
@@ -704,6 +705,7 @@ class Columns:
         return values, None
 
     def text_feature(self, name: str, column):
+        """See `feature`; texts are numbers if `kinds`, or most cells of the first rows, say so."""
         codes, texts = arrays.distinct(column)
         labels = arrays.as_texts(texts)
         numbers = np.array(
@@ -719,6 +721,7 @@ class Columns:
             self.kinds[name] = "numbers" if of_numbers else "text"
             self.note_ids(name, np.count_nonzero(counts), len(first), not of_numbers)
         if self.kinds[name] == "numbers":
+            # a missing cell has the code -1: the value that is appended
             wrong = np.append(np.isnan(numbers) & ~absent, False)[codes]
             if wrong.any():
                 text = labels[codes[np.argmax(wrong)]]
@@ -742,19 +745,19 @@ class Columns:
             codes = np.where(codes < 0, labels.index(""), codes)
         return codes, tuple(labels)
 
-    def note_ids(self, name: str, several: int, rows: int, are_texts: bool) -> None:
-        """Note a feature whose values, so many different ones in some rows, look like ids, or like
-        users.
+    def note_ids(self, name: str, distinct: int, rows: int, are_texts: bool) -> None:
+        """Note a feature that looks like ids, or like users: it has `distinct` values in the first
+        `rows`.
         """
         called = is_called_a_user(name)
-        if several == rows >= LEAST_ID and (are_texts or called or is_called_a_visit(name)):
-            self.id_like(name)
+        if distinct == rows >= LEAST_ID and (are_texts or called or is_called_a_visit(name)):
+            self.note_id(name)
         elif is_called_a_visit(name):
             return  # `diagnosis.lists` looks at its rows
-        elif called or (are_texts and several > rows / 2 and rows >= LEAST_ID):
-            self.users_like(name, several, rows)
+        elif called or (are_texts and distinct > rows / 2 and rows >= LEAST_ID):
+            self.note_users(name, distinct, rows)
 
-    def id_like(self, name: str, why: str = "another value in every row") -> None:
+    def note_id(self, name: str, why: str = "another value in every row") -> None:
         mend = f"Leave it out with --ignore {quote(name)}"
         mend += (
             "" if KEY + "id" in self.names else f", or say that it is one with --id {quote(name)}"
@@ -764,7 +767,7 @@ class Columns:
         )
         self.add("id", reason, mend, column=name)
 
-    def times_like(self, name: str) -> None:
+    def note_times(self, name: str) -> None:
         word = quote(name)
         mend = f"Leave it out with --ignore {word}"
         mend = (
@@ -775,16 +778,14 @@ class Columns:
         reason = f"feature {name!r} looks like times since 1970, which tell little of later visits"
         self.add("time", reason, mend, column=name)
 
-    def users_like(self, name: str, several: int, rows: int) -> None:
-        """Note a feature with so many different values in some rows, most of which occur several
-        times.
-        """
+    def note_users(self, name: str, distinct: int, rows: int) -> None:
+        """Note a feature that looks like users, most of whose values occur several times."""
         if KEY + "user" in self.names:
-            if several > rows / 2:
-                self.id_like(name, f"{several:,} different values in {rows:,} rows")
-        elif several >= LEAST_USERS:
+            if distinct > rows / 2:
+                self.note_id(name, f"{distinct:,} different values in {rows:,} rows")
+        elif distinct >= LEAST_USERS:
             reason = (
-                f"feature {name!r} has {several:,} different values in {rows:,} rows: it "
+                f"feature {name!r} has {distinct:,} different values in {rows:,} rows: it "
                 "looks like users. Visits of one are not independent, which bounds ignore"
             )
             word = quote(name)
@@ -795,18 +796,18 @@ class Columns:
             self.add("user", reason, mend, column=name)
 
 
-def shown_alike(propensity: np.ndarray, ads: int) -> int:
-    """How many ads are shown alike if the only propensity of some rows says so with few digits, see
-    `amounts.alike`; 0 if it does not, or is that fraction as it is.
+def rounded_ads(propensity: np.ndarray, ads: int) -> int:
+    """The number of ads whose 1 / number is the only propensity of some rows, rounded (see
+    `amounts.uniform_ads`); 0 if there is none, or nothing is rounded.
     """
     first = float(propensity[0])
-    number = alike(first, ads) if first > 0 and (propensity == first).all() else None
+    number = uniform_ads(first, ads) if first > 0 and (propensity == first).all() else None
     return number if number and abs(first * number - 1) > 1e-12 else 0
 
 
-def _meant(propensity: np.ndarray, eligible: np.ndarray) -> np.ndarray:
-    """What the propensities of a log mean: 1 / the number of eligible ads if each is this rounded,
-    else as they are.
+def _unrounded(propensity: np.ndarray, eligible: np.ndarray) -> np.ndarray:
+    """Propensities with rounding undone: 1 / the number of eligible ads if each is such a fraction,
+    rounded; else as they are.
     """
     alike = 1 / np.maximum(eligible.sum(axis=1), 1)
     if not (np.abs(propensity - alike) < 0.05).all():

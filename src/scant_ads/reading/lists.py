@@ -27,9 +27,11 @@ from scant.errors import short
 
 KINDS = ("above", "place", "list")
 LIST = "list"  # the role of the column that tells lists apart
+
 # prefix of columns with probabilities of the item at its place beside those given what stands above
 BESIDE = "place:"
 LONGEST = 1000  # rows of a list, at most
+
 # rewards that rows below the first have if their rate is this share of that of the first, at least,
 # where none has one
 EXPECTED, SELDOM = 7, 0.01
@@ -48,16 +50,14 @@ class Order(NamedTuple):
 
     @classmethod
     def of(cls, code: np.ndarray, place: np.ndarray) -> "Order":
-        """That of rows by the number of their list, and by their place, int (rows)."""
+        """The order by list (`code`) and place, both int (rows)."""
         rows = np.lexsort((place, code))
         starts = np.flatnonzero(np.r_[True, np.diff(code[rows]) != 0])
         lengths = np.diff(starts, append=len(code))
         return cls(rows, np.arange(len(code)) - np.repeat(starts, lengths))
 
-    def down(self, combine: np.ufunc, values: np.ndarray) -> np.ndarray:
-        """What values of rows become if each row's is combined with that of the row above, from the
-        top down; of the shape of `values`, (rows, ...).
-        """
+    def accumulated(self, combine: np.ufunc, values: np.ndarray) -> np.ndarray:
+        """`combine.accumulate` of values down each list, such as running products; (rows, ...)."""
         ranked = values[self.rows]
         for place in range(1, int(self.above.max()) + 1):
             here = np.flatnonzero(self.above == place)
@@ -77,11 +77,12 @@ class Order(NamedTuple):
 def weights_of(weights: np.ndarray, kind: str, order: Order, place: np.ndarray) -> np.ndarray:
     """The weights of list policies, float64 (rows x policies).
 
-    weights : the probabilities of the policies / propensity, likewise, of the kind
+    weights : float64 (rows x policies), probabilities of the policies / propensity, of this kind
+        (changed in place)
     place : int (rows), the place of each row, from 0
     """
     if kind == "above":
-        weights = order.down(np.multiply, weights)
+        weights = order.accumulated(np.multiply, weights)
     for of_policy in weights.T:
         with np.errstate(over="ignore"):
             sums, squares = (np.bincount(place, of_policy**power) for power in (1, 2))

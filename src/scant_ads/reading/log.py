@@ -180,7 +180,7 @@ class Log:
 
     @property
     def clusters(self) -> str:
-        """What makes rows depend on each other, in the plural."""
+        """ "lists" or "users": whose rows depend on each other."""
         of_lists = self.propensity_of and "user" not in self.source.optional
         return "lists" if of_lists else "users"
 
@@ -365,11 +365,10 @@ class Log:
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, bool]:
-        """The ends of the pieces at `tally.CUTS` of the log: numbers of rows, or times if rows are
-        not in their order.
+        """Where pieces of the log end, at its fractions `tally.CUTS`, and whether these are times.
 
-        These are the times of every j-th row in order, of 2^20 rows at most. Rows of one time have
-        no order.
+        They are row numbers if rows are in order of time, or have no times. Else they are times, of
+        a sample of 2^20 rows at most.
         """
         if isinstance(self.source, Reading) and self.source.visits is None:
             return np.zeros(len(CUTS)), False
@@ -462,12 +461,12 @@ class Report(dict):
 
 
 def log_of(log) -> Log:
-    """A `Log`, or that of a data frame with the columns of one."""
+    """A `Log` as it is, or one made of a data frame."""
     if isinstance(log, str | Path):
         raise SettingError(f"{str(log)!r} is the name of a file: give Log.read({str(log)!r})")
     return log if isinstance(log, Log) else Log.from_frame(log)
 
 
 def visits_of(log) -> Visits:
-    """The arrays of a `Log`, or of a data frame with the columns of one."""
+    """The arrays of a `Log`, or of a data frame; `Visits` as they are."""
     return log if isinstance(log, Visits) else log_of(log).visits

@@ -51,7 +51,7 @@ class Parts:
     """What became of the struct columns of a table.
 
     table : the table without them
-    names : of all structs, and of what is left out of them
+    names : the structs, and those of their values that are left out
     lists : what is left out because it holds lists
     """
 
@@ -95,8 +95,8 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
     return parts
 
 
-def of_lists(names: Iterable[str]) -> list[Problem]:
-    """Notes on values that are lists."""
+def list_problems(names: Iterable[str]) -> list[Problem]:
+    """A problem for each value that is left out since it holds lists."""
     return [
         Problem(
             "list",
@@ -373,7 +373,7 @@ class Plan:
         table : Arrow, its columns named by their roles
         categorical : columns to take as they are
         """
-        self.problems += of_lists(self.parts.lists if self.parts else ())
+        self.problems += list_problems(self.parts.lists if self.parts else ())
         for name, column in zip(table.column_names, table.columns, strict=True):
             if (
                 is_feature(name)
@@ -407,7 +407,7 @@ class Plan:
             self.problems.append(Problem("braces", reason, mend, column=name))
             return
         self.keys[name] = keys.decide(objects, self.where)
-        self.problems += of_lists(keys.lists)
+        self.problems += list_problems(keys.lists)
 
     def apply(self, table) -> tuple[object, list[Problem]]:
         """An Arrow table with its columns of JSON objects taken apart, and what is wrong with some

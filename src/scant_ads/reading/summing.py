@@ -30,6 +30,7 @@ from scant_ads.reading.visits import ELIGIBLE, Batch, Column, Visits
 # standard errors by which two halves of a log differ in a column, if they are of different visits
 APART = 5
 EXACT = 1e-12  # of a mean square, up to which a variance is rounding
+
 # of each piece of a log, for `Showings`
 BLOCK = np.array([-int(-cut * BLOCKS // 1) - 1 for cut in CUTS])
 
@@ -46,7 +47,7 @@ class Training:
     log : the log
     test : the log to evaluate on
     summary, tally : of the training log
-    alike, rows : how many rows of the second half are in the first one, and how many there are
+    repeats, half : of the `half` rows of its second half, those that are in the first
     chance : the share of the test's rows that would be in both by chance
     mark : see `Digests.mark`
     """
@@ -70,7 +71,7 @@ class Training:
             row_digests.append(self._of(batch.visits))
             halves.add(batch.visits)
         row_digests = np.concatenate(row_digests, axis=1)
-        self.rows = len(log) - half
+        self.half = len(log) - half
         order = (
             generator(0, "advice", "chance").permutation(len(log))
             if half and halves.differ
@@ -78,8 +79,8 @@ class Training:
         )
         first, second = np.split(row_digests[:, order], [half], axis=1)
         repeats = digests.Index(first).has(second) if half else False
-        self.alike = int(np.count_nonzero(repeats))
-        self.chance = min(1.0, 2 * self.alike / self.rows)
+        self.repeats = int(np.count_nonzero(repeats))
+        self.chance = min(1.0, 2 * self.repeats / self.half)
         self.index = digests.Index(row_digests)
 
     def has(self, test: Visits, row_digests: np.ndarray, where) -> np.ndarray:
@@ -103,7 +104,9 @@ class Training:
     def shares(self, count: int, rows: int) -> bool:
         """Whether `count` of a test's `rows` are more than are in both logs by chance."""
         return (
-            bool(count) if self.by_id else health.beyond_chance(count, rows, self.alike, self.rows)
+            bool(count)
+            if self.by_id
+            else health.beyond_chance(count, rows, self.repeats, self.half)
         )
 
 
@@ -235,6 +238,7 @@ class _Shown(NamedTuple):
     """
 
     weights: dict[str, np.ndarray]  # float64 (rows)
+
     # bool (rows), whether it does not know the logged ad; of those that are learnt
     unknown: dict[str, np.ndarray]
     # the ads that it chooses among, and its `Choice`; of those that choose by row

@@ -113,13 +113,12 @@ def _rounded(values: np.ndarray) -> np.ndarray:
 
 
 class Both(NamedTuple):
-    """The weights of two policies, and the rewards.
+    """How often each (weight of one policy, weight of another, reward) occurs.
 
-    first, second : float64 (cells), the weights; where they are not known but for their difference,
-        one of the two is 0
-    reward, count : float64 and int64 (cells), rewards, and how often each cell occurs; in further
-        rows all is 0
-    rows : how many there are
+    first, second : float64 (cells), the weights; where only their difference is known, one is 0
+    reward, count : float64 and int64 (cells), rewards, and how often each cell occurs; rows in no
+        cell have 0 in all three
+    rows : how many rows there are
     rounded : whether weights and rewards are rounded
     excess : whether all rows with a weight are there, so that the mean of first - second is 0
     fixed : whether all second weights are 1
@@ -141,9 +140,9 @@ class Tally:
 
     rows : how many
     cells : by policy, its weights and the rewards; "" has the propensities in place of weights
-    segments : by the same, sums of w r (for "uniform" r / p, for "" r) in the pieces between
-        `CUTS`, whole numbers times 1 / `SCALE`. Where visits have lists of eligible ads, "uniform"
-        has weights of its own, of these alike
+    segments : by policy, sums of w r (for "uniform" r / p, for "" r) in the pieces between `CUTS`,
+        whole numbers times 1 / `SCALE`. Where visits have lists of eligible ads, the w of "uniform"
+        is that of showing them with equal probability
     lengths : int64 (pieces), the rows of each
     pairs : by two policies, the differences w - v of their weights, and the rewards. If the first
         is "uniform", r / p and r v instead, of rows with a reward, since how many ads there are is
@@ -172,7 +171,7 @@ class Tally:
     explored: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @property
-    def alike(self) -> int:
+    def uniform_divisor(self) -> int:
         """The number by which sums of the policy "uniform" are divided; see `weight_of_alike`.
 
         It is the number of ads, which is known at the end only; 1 where visits have lists of
@@ -311,7 +310,7 @@ class Tally:
         """The mean of a policy's terms w r, of "" of the rewards; also where the table is
         rounded.
         """
-        ads = self.alike if name == Uniform.kind else 1
+        ads = self.uniform_divisor if name == Uniform.kind else 1
         return int(self.segments[name].sum()) / SCALE / ads / self.rows
 
     def both(self, pair: tuple[str, str]) -> "Both | None":
@@ -338,7 +337,7 @@ class Tally:
             return None
         weight, reward, count = cells.arrays()
         if Uniform.kind in pair:
-            weight, reward = weight / self.alike - reward, np.ones(len(count))
+            weight, reward = weight / self.uniform_divisor - reward, np.ones(len(count))
         elif not len(cells):
             return self._apart(pair)
         weight = -weight if swapped else weight
@@ -375,7 +374,7 @@ class Tally:
         """The test of drift of a policy's terms; see `health.drift`."""
         first, reward, count = self.of(name)
         square = float(count @ (first * reward if name else reward) ** 2)
-        ads = self.alike if name == Uniform.kind else 1
+        ads = self.uniform_divisor if name == Uniform.kind else 1
         sums = self.segments[name] / ads
         design = self.users.design(name, self.rows, square * ads**2)
         return health.drift(

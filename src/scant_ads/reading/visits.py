@@ -14,6 +14,7 @@ from scant_ads.reading.amounts import NO_UNITS, Units
 from scant_ads.severity import SEVERITY
 
 ELIGIBLE = "eligible"  # the role of a column of lists, the ads that could be shown at each visit
+
 # roles that a column has only where it is said, whatever it is called
 KEYS = ("id", "user", ELIGIBLE, "list")
 KEY = "\0"  # prefix of the names of these columns, once they are told: no other name begins so
@@ -91,18 +92,19 @@ class Visits(Log):
     probabilities : float64 (rows x policies), the probabilities of the logged ad under policies of
         the user's own
     policies : the names of the policies
-    exact : uint64 (rows x 2), what the features that are numbers add to the hashes of rows
-        (`hashing`), by the values as they were given; None where some of them were given in single
-        precision, which `features` have
+    exact : uint64 (rows x 2), what numeric features add to the hashes of rows (`hashing`), in
+        double precision; None where some were given in single precision, as `features` are
     id : uint64 (rows x 2), hashes of the visit's id; None without ids
     user : uint64 (rows), a hash of who it was; None if that is not known
     lists : the column that `eligible` is from
     list : uint64 (rows), which list each row is a place of; None if rows are visits of their own
-    place : int64 (rows), its place in the list, from 0; None likewise
-    weights : float64 (rows x policies), of policies of lists, see `reading.lists`; None likewise
+    place : int64 (rows), its place in the list, from 0; None without lists
+    weights : float64 (rows x policies), of policies of lists, see `reading.lists`; None without
+        lists
     beside : float64 (rows x policies), weights of the item at its place, beside those given what
         stands above; None where a log lacks them
-    propensity_of : what the propensities of lists are of, one of `lists.KINDS`; "" likewise
+    propensity_of : what the propensities of lists are of, one of `lists.KINDS`; "" without
+        lists
     """
 
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -151,7 +153,7 @@ class Reading:
     problems : all that were found, errors first
     visits : the log; None if there is an error
     lines : for text, the line of each row, int (rows); None where rows have no lines
-    fraction : what the only propensity is taken for, if it is written with few digits, as "1/3,
+    fraction : the fraction that the only propensity is taken for, if it is rounded, as "1/3,
         written as 0.333"
     """
 

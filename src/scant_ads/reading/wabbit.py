@@ -40,7 +40,7 @@ from scant import files
 from scant.data import logs
 from scant.errors import DataError, short
 from scant_ads.reading import arrays, layout
-from scant_ads.reading.nested import MOST, Keys, of_lists, parsed
+from scant_ads.reading.nested import MOST, Keys, list_problems, parsed
 from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, is_feature
 
 DSJSON, JSON = "Vowpal Wabbit's dsjson", "Vowpal Wabbit's JSON"
@@ -233,7 +233,7 @@ def _content(table, keys: Keys) -> Content:
         for name, values in features.items()
     }
     lines = np.arange(1, table.num_rows + 1)
-    return Content(pa.table(columns | features), lines, of_lists(keys.lists), keys)
+    return Content(pa.table(columns | features), lines, list_problems(keys.lists), keys)
 
 
 def _fields(struct) -> dict:
@@ -297,7 +297,7 @@ class _Row(NamedTuple):
     """A decision that a line holds.
 
     identity : what the ad shown may be known by
-    offered : likewise each ad that could be shown
+    offered : what each ad that could be shown may be known by
     among : their ids, or, where one has none, the ads as they are
     dropped : with which probability such visits were dropped
     place, policies : of a list, the number of the place, and the probabilities under one's own
@@ -490,7 +490,7 @@ class _Rows:
             )
         problems = [
             *self.problems(key, other),
-            *of_lists(keys.lists),
+            *list_problems(keys.lists),
             *keys.problems(late, odd, np.arange(len(rows))),
         ]
         lines = np.array([row.line for row in rows], int)
