@@ -9,12 +9,12 @@ A mark is a comment of Markdown right after the number or the word, which reader
     fails<!-- default/claims id=top-competitive: verdict -->
 
 It names the study and the table of its reference (results/reference/STUDY/claims.csv,
-claims-readings.csv or tables/TABLE.csv), settings that select rows (KEY=VALUE, or KEY!=VALUE for
-all others), and the column of the one row that they select. `count` is how many rows they select,
-and "COLUMN ±" half of a column's interval. A number is rounded as it is printed, ends of intervals
-outwards; before a percent sign it is 100 times what the table has. A verdict is one of
-`scant.verdict.words.VERDICTS`, which may be bold; the sentence around it has to be right with any
-of them.
+claims-readings.csv, tables/TABLE.csv, or a figure's data, figures/FIGURE.csv.gz), settings that
+select rows (KEY=VALUE, or KEY!=VALUE for all others), and the column of the one row that they
+select. `count` is how many rows they select, and "COLUMN ±" half of a column's interval. A number
+is rounded as it is printed, ends of intervals outwards; before a percent sign it is 100 times what
+the table has. A verdict is one of `scant.verdict.words.VERDICTS`, which may be bold; the sentence
+around it has to be right with any of them.
 
 In a section of results, one that has a mark or an image of a study, no number that a run could have
 made and no verdict stands bare. Let alone are code, headings, links, whole numbers below 1,000,
@@ -34,6 +34,8 @@ Tables of what the package declares are written anew, too: see tests/declared.py
 """
 
 import argparse
+import csv
+import gzip
 import itertools
 import re
 import shlex
@@ -66,7 +68,7 @@ MARK = re.compile(r"<!-- [\w-]+/[\w.-]+[^>]*: [^>]+ -->")
 EXEMPT = r"<!-- (?:set|exact) -->"
 PLACE = r"\d+(?:\.\d+)+[a-z]?"
 PLACES = r"thesis|sections?|Figures?|Tables?|Theorems?|Corollar(?:y|ies)|Lemma|eq\.|arXiv"
-SIZES = r"rounds|queries|documents|examples|rows|logs|features|seeds|cells"
+SIZES = r"rounds|queries|documents|examples|rows|visits|logs|features|seeds|cells"
 LET_ALONE = re.compile(
     "|".join(
         [
@@ -158,18 +160,19 @@ def _blanked(text: str, pattern: re.Pattern) -> str:
 
 
 def _value(study: str, table: str, where: str, column: str) -> str | int | float:
-    from scant.files import read_rows
-
     folder = ROOT / "results/reference" / study
-    path = (
-        folder / f"{table}.csv"
-        if table in ("claims", "claims-readings")
-        else folder / f"tables/{table}.csv"
-    )
+    if table in ("claims", "claims-readings"):
+        path = folder / f"{table}.csv"
+    elif table.startswith("figure-"):
+        path = folder / f"figures/{table}.csv.gz"
+    else:
+        path = folder / f"tables/{table}.csv"
     if not path.is_file():
         raise Unresolved(f"there is no {path.relative_to(ROOT)}")
     wanted = [part.partition("=")[::2] for part in shlex.split(where)]
-    head, rows = read_rows(path)
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        head, rows = reader.fieldnames, list(reader)
     name, half, _ = column.partition(" ±")
     ends = [f"{name}_low", f"{name}_high"] if f"{name}_low" in head else ["low", "high"]
     used = [*(name.removesuffix("!") for name, _ in wanted), *(ends if half else [column])]

@@ -19,6 +19,8 @@ def results(folder):
     return import_module("scant.finished.results").Results(folder)
 
 
-def play(learner, streams, against=("listnet", "random"), seeds=16, k=None, rounds=10_000):
+def play(learner, streams, against=("listnet", "random"), seeds=16, k=None, rounds=10_000, **start):
     """Play a learner and others on the same streams, and compare them: `scant.notebook.play`."""
-    return import_module("scant.notebook").play(learner, streams, against, seeds, k, rounds)
+    return import_module("scant.notebook").play(
+        learner, streams, against, seeds, k, rounds, **start
+    )

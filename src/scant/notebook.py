@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from scant.data import conversion, fetch, packing, registry, simulated, tables
+from scant.data.numbers import plain
 from scant.errors import DataError, SettingError, check_name, is_number, short
 from scant.files import foreign, write_parquet, write_text
 from scant.present import ranking
@@ -101,6 +102,9 @@ def play(
     seeds: int = 16,
     k: int | None = None,
     rounds: int = 10_000,
+    judged=None,
+    lists: int = 30,
+    start: str = "chosen",
 ) -> Leaderboard:
     """Play a learner and others on the same streams, with the same queries, and compare them.
 
@@ -120,6 +124,12 @@ def play(
         settings say how many. None leaves it to the learner: a class of your own sees every grade,
         a built-in kind as many as by default
     rounds : the horizon
+    judged : what the learner, of the kind ridge, starts from: grades by another judge, such as a
+        model, of all documents of arrays, (n,); or a judge as in a study file, such as "human" or
+        {"wrong": 0.3}. The learner without a start is among those that it is compared with. 40 %
+        of the queries are judged, 30 % visited, and 30 % never visited
+    lists : how many judged lists it starts from
+    start : what it makes of them, "chosen" or "trusted"
 
     Raises
     ------
@@ -130,8 +140,15 @@ def play(
         if not is_number(value, 1, whole=True):
             raise SettingError(f"{name} is {short(value)}; a whole number from 1 is expected")
     seeds, rounds = int(seeds), int(rounds)  # NumPy's are no settings
-    learners = _by_id(_learner(value, k) for value in (learner, *_listed(against, (list, tuple))))
-    places = _by_id(map(_stream, _listed(streams, list)))
+    streams = _listed(streams, list)
+    named = [_learner(value, k) for value in (learner, *_listed(against, (list, tuple)))]
+    if judged is not None:
+        streams, judge = _judged(streams, judged)
+        name, entry = named[0]
+        started = entry | {"start": start, "lists": lists, "judged_by": judge}
+        named = [(f"{name}-{start}", started), *named]
+    learners = _by_id(named)
+    places = _by_id(map(_stream, streams))
     kind = _family(learners)
     experiment = {
         "kind": kind,
@@ -174,6 +191,15 @@ def play(
 def _listed(value, lists) -> Sequence:
     """A value of a type in `lists` as it is, any other as the only one of a list."""
     return value if isinstance(value, lists) else [value]
+
+
+def _judged(streams: list, judged) -> tuple[list, str | Mapping]:
+    """The streams with a judge's grades beside those of arrays, and the judge as in a study."""
+    if isinstance(judged, str | Mapping):
+        return streams, judged
+    if len(streams) > 1 or not isinstance(streams[0], tuple):
+        raise SettingError("judged: a judge's grades are for one tuple of arrays: give only that")
+    return [(*streams[0], judged)], "column"
 
 
 def _by_id(named: Iterable[tuple[str, dict]]) -> dict[str, dict]:
@@ -243,14 +269,17 @@ def _stream(value) -> tuple[str, dict]:
 
 def _of_arrays(arrays: tuple) -> dict:
     """The data set of arrays, whose table stands in the place of a file."""
+    judged = {"judged": "judged"} if len(arrays) == 4 else {}
     try:
-        features, grades, queries = arrays
+        features, grades, queries, *beside = arrays
         table = tables.of_arrays(features, grades, queries)
+        for column in beside:
+            table = table.append_column("judged", pa.array(plain(column)))
     except (TypeError, ValueError, OverflowError) as error:
         raise SettingError(
             f"a tuple is of three arrays, features, grades and queries: {error}"
         ) from error
-    return _dataset("parquet", table.num_columns - 2, table)
+    return _dataset("parquet", table.num_columns - 2 - len(judged), table) | judged
 
 
 def _of_file(path: Path) -> dict:

@@ -158,7 +158,7 @@ def of_contextual(learner) -> list[str]:
     ]
     if learner.learns != bool(declared & GRIDS):
         found.append("has rates if, and only if, it learns")
-    if not isinstance(vars(learner).get("branch"), int):
+    if "loop" not in vars(learner) and not isinstance(vars(learner).get("branch"), int):
         found.append("declares no branch of the compiled loop")
     return found
 

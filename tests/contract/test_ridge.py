@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from scant.errors import SettingError
+from scant.measures import rank
 from scant.randomness import generator
 from scant.rankers.play import play, play_plain, query_order
 from scant.rankers.ridge import EXPLORE, Ridge
 
 MISMATCHED = 1
+START = {"start": "trusted", "lists": 3}
 
 
 @pytest.fixture(params=["noisy", "odd"])
@@ -17,7 +19,10 @@ def stream(request):
 
 
 def learner(stream, entry, penalty=0.5):
-    return Ridge.from_study(entry, {}, stream.metadata, penalty, generator(3, "noise"))
+    ranker = Ridge.from_study(entry, {}, stream.metadata, penalty, generator(3, "noise"))
+    if ranker.lists:
+        ranker.start_from(stream[q] for q in range(ranker.lists))
+    return ranker
 
 
 def both(stream, entry, rounds=120):
@@ -37,6 +42,9 @@ def both(stream, entry, rounds=120):
         {"within": 0.6},
         {"user": "almost-random"},
         {"user": "trust", "propensities": "affine", "remember": True, "within": 0.3},
+        {"start": "trusted", "lists": 2},
+        {"start": "chosen", "lists": 3, "within": 0.2},
+        {"start": "chosen", "lists": 3, "user": "trust", "propensities": "affine"},
     ],
 )
 def test_the_compiled_loop_is_the_plain_class(stream, explore, k, further):
@@ -78,8 +86,8 @@ def test_draws_have_the_covariance_of_ridge_regression(noisy):
     for q in range(30):
         features, grades = noisy[q]
         ranker.learn(features, grades, np.arange(len(features)))
-    covariance = ranker.root @ ranker.root.T
-    np.testing.assert_allclose(covariance, np.linalg.inv(ranker.matrix), rtol=1e-8, atol=1e-12)
+    covariance = ranker.roots[0] @ ranker.roots[0].T
+    np.testing.assert_allclose(covariance, np.linalg.inv(ranker.matrices[0]), rtol=1e-8, atol=1e-12)
 
 
 def test_optimism_finds_what_greed_overlooks(packed):
@@ -106,9 +114,16 @@ def test_settings_that_do_nothing_are_refused():
         ({"k": "all", "explore": "ucb"}, "explore: where all grades are seen"),
         ({"within": 1}, "within: one grade less its own mean"),
         ({"k": 10, "user": "position"}, "user: below the first place clicks depend on the place"),
-        ({"k": 10, "user": "perfect", "propensities": "known"}, "known needs a user who looks by"),
+        ({"k": 10, "user": "navigational", "propensities": "known"}, "known needs a user"),
         ({"k": "all", "user": "trust", "propensities": "affine"}, "user: clicks are"),
         ({"propensities": "known"}, "propensities: known is for clicks: name a user"),
+        ({"lists": 3}, "lists do nothing: say start"),
+        ({"judged_by": "coin"}, "judged_by do nothing: say start"),
+        ({"start": "chosen"}, "start: chosen needs judged lists"),
+        ({"start": "alone", "lists": 3, "explore": "ucb"}, "start: alone learns from no round"),
+        (START | {"judged_by": {"confusion": [[1.0], [0.5, 0.5]]}}, "its 2 rows are to be as long"),
+        (START | {"judged_by": {"confusion": [[1, 0], [0.3, 0.3]]}}, "grade 1 sums to 0.6, not to"),
+        (START | {"judged_by": {"confusion": [[1, 0], [np.nan, 1]]}}, "grade 1 sums to nan"),
     ):
         with pytest.raises(SettingError, match=reason):
             Ridge.check(settings)
@@ -139,3 +154,49 @@ def test_what_is_remembered_is_ranked_by_its_grades(packed):
         played = play(stream, np.zeros(6, int), learner(stream, entry))
         assert (played.measured[3:, 0] == 1).all() and (played.ranker[3:] == 1).all()
         assert played.measured[:3, 0].min() < 1
+
+
+def test_trusted_lists_are_rounds_of_its_own(noisy):
+    """With every grade seen, it is the learner that played them before."""
+    longer, started = learner(noisy, {"k": "all", "within": 0.3}), {"start": "trusted", "lists": 5}
+    play(noisy, np.arange(12), longer)
+    shorter = learner(noisy, {"k": "all", "within": 0.3} | started)
+    play(noisy, np.arange(5, 12), shorter)
+    np.testing.assert_allclose(shorter.weights, longer.weights, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("explore", EXPLORE)
+def test_each_round_is_shown_by_the_state_with_the_least_errors(noisy, explore):
+    """Each state is the learner with such a start that saw the same grades, whoever showed them."""
+    entry = {"explore": explore, "alpha": 0.7, "start": "chosen", "lists": 4}
+    ranker, states = learner(noisy, entry), [learner(noisy, {}) for _ in range(3)]
+    for state, weight in zip(states, (1.0, 0.1, 0.0), strict=True):
+        for features, grades in (noisy[q] for q in range(4)):
+            x = np.c_[features, np.ones(len(features))].astype(float)
+            state.matrices += weight * x.T @ x
+            state.sums += weight * x.T @ grades
+        state.fitted[0] = np.linalg.solve(state.matrices[0], state.sums[0])
+    errors, showing = np.zeros(3), set()
+    for features, grades in (noisy[q] for q in range(4, 60)):
+        first = int(np.argmin(errors))
+        showing.add(first)
+        ranking = ranker.rank(features)
+        expected = rank(states[first].scores(features, states[first].fitted[0, :-1]))
+        np.testing.assert_array_equal(ranker.own_ranking, expected)
+        x, grade = np.append(features[ranking[0]], 1.0), grades[ranking[0]]
+        errors += [(grade - state.fitted[0] @ x) ** 2 for state in states]
+        ranker.learn(features, grades, ranking)
+        for state in states:
+            state.learn(features, grades, ranking)
+    np.testing.assert_allclose(ranker.errors, errors)
+    assert len(showing) > 1
+
+
+def test_a_ranker_of_lists_alone_stays_as_it_is(noisy):
+    ranker = learner(noisy, {"start": "alone", "lists": 5})
+    before = ranker.weights.copy()
+    played = play(noisy, np.arange(5, 60), ranker)
+    np.testing.assert_array_equal(ranker.weights, before)
+    plain = play_plain((noisy[q] for q in range(5, 60)), 55, ranker)
+    np.testing.assert_array_equal(played.measured[:, 0], plain.measured[:, 0])
+    assert not played.updated.any() and not plain.updated.any()

@@ -114,8 +114,21 @@ def test_relative_margins_are_of_the_size_of_what_may_be_negative():
     near = FIRST | {"against": FROM_TWO, "comparison": "close", "margin": {"relative": 0.4}}
     table = judged(traces=traces, close=near, far=near | {"margin": {"relative": 0.3}})
     assert table["verdict"].tolist() == ["holds", "fails"]
-    nothing = {name: (frame.assign(value=0.0), one) for name, (frame, one) in played(GAMES).items()}
-    assert judged(traces=nothing, close=near).loc["close", "verdict"] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "verdicts"),
+    [(12, ["holds", "fails", "fails"]), (11, ["undecided"] * 3)],
+)
+def test_two_that_come_to_the_same_with_every_seed_are_alike(seeds, verdicts):
+    frame, details = played(GAMES)["first"]
+    same = frame[frame["seed"] < seeds].assign(value=frame["horizon"] * (1 + frame["seed"]))
+    close, more = AGAINST_ALL | {"comparison": "close", "margin": 0.005}, AGAINST_ALL
+    beyond = AGAINST_ALL | {"margin": 0.005}
+    table = judged(traces={"first": (same, details)}, close=close, more=more, beyond=beyond)
+    assert table["verdict"].tolist() == verdicts
+    assert {*table["estimate"]} == {0.0} and {*table["mark"]} == {""}
+    assert (table["test"] == "equal").all() == (seeds == 12)
 
 
 def test_a_share_of_a_bound_is_exceeded_by_one_seed_at_one_horizon():
@@ -379,6 +392,10 @@ def test_families_are_corrected_each_by_itself_and_a_note_says_why_a_claim_is_un
     assert alone["estimate"] == among["estimate"]
     assert among["note"].startswith("By itself it would hold; the correction for its family")
     assert "no number of seeds is known to be enough" in null["note"]
+    for spread, near in ((0.3, True), (1, False)):  # from the margin; it takes (2.8 / spread)^2
+        close = chance | {"against": values.mean() - spread * values.std()}
+        note = judged(close=close | {"family": "own"}).loc["close", "note"]
+        assert ("it is too near, for how much seeds differ" in note) is near
     traces = changed("learner == 'one' and seed > 0", np.nan)
     few = judged(traces=traces, few=chance | {"against": 0.0}).loc["few"]
     assert few["note"].startswith("1 seed allows no test")

@@ -195,6 +195,24 @@ def test_a_study_can_judge_it(examiners):
         assert any(judging(one, part) for part in several for one in examiners), name
 
 
+def test_a_study_plays_all_places_that_a_statement_counts(examiners):
+    """By the first experiments that fit its parts, which give the verdict."""
+    counting = [name for name, claim in CLAIMS.items() if "places" in claim]
+    assert counting
+    for name in counting:
+        of_parts = [part for id, part in PARTS.items() if id.partition(".")[0] == name]
+        played = {
+            len({
+                stream
+                for part in of_parts
+                for fitting in list(judging(one, part).values())[:1]
+                for stream in fitting.streams
+            })
+            for one in examiners
+        }  # fmt: skip
+        assert max(played) == CLAIMS[name]["places"], name
+
+
 # --- what is refused
 GOOD = PARTS["items-rate-items.1"]
 

@@ -557,7 +557,8 @@ learners:
 experiments:
   ten: {kind: top, streams: [linear], learners: [squared, kl], seeds: 12, tuning: paper}
 """)
-    for name, other in {"one": {"mismatch": 1}, "ball": {"radius": 10}, "again": {}}.items():
+    others = {"one": {"mismatch": 1}, "hundred": {"mismatch": 100}, "ball": {"radius": 10}}
+    for name, other in (others | {"again": {}}).items():
         study["experiments"][name] = study["experiments"]["ten"] | other
     plan, found = planned(study), {}
     for name in study["experiments"]:
@@ -570,4 +571,4 @@ experiments:
     claim = FINAL | {"where": {"kind": "top"}, "learner": {"surrogate": "kl"}}
     claim |= {"against": {"surrogate": "squared"}}
     row = judged(study, found, kl=claim).loc["kl"]
-    assert row["readings_total"] == 3
+    assert row["readings_total"] == len(["ten", *others])

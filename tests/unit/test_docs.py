@@ -88,6 +88,14 @@ def test_the_mathematics_that_readme_imports_comes_to_what_it_says():
     assert doctest.DocTestRunner().run(parsed) == (0, 5)  # failed, attempted
 
 
+def test_a_start_from_a_models_lists_is_one_call():
+    (block,) = python_of("docs/judged.md")
+    exec(block, names := {})
+    board = names["board"].set_index("learner")
+    assert {*board.index} == {"ridge-chosen", "ridge"}
+    assert abs(board.loc["ridge", "difference"]) < 0.05  # such lists do not hurt
+
+
 def test_bounds_on_generalisation_come_to_what_is_said_beside_them():
     (block,) = python_of("docs/generalisation.md")
     names, stated = {}, re.findall(r"^(\w+\(.+\)) +# ([\d.,]*\d)", block, re.MULTILINE)

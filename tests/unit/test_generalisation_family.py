@@ -191,23 +191,6 @@ def test_quantities_are_one_number_for_each_seed(played):
     assert quantities.excess_slope(whole, "m").empty
 
 
-def test_the_largest_gap_is_a_share_of_the_bound_that_is_named(played):
-    whole = Played("toy", None, played[0], played[1]["toy"], None)
-    least = quantities.gap_share(whole)
-    for name, bound in (("chapelle-and-wu", "Chapelle and Wu"), ("maurer", "Maurer")):
-        shares = quantities.gap_share(whole, name)
-        rows = frames.bounded(*played).loc[shares.index]
-        bounds = [frames.uniform_bounds(row)[bound] for _, row in rows.iterrows()]
-        assert len(shares)
-        assert shares["value"].to_numpy() == pytest.approx(rows["uniform"].to_numpy() / bounds)
-        assert (
-            shares["value"].abs() <= least["value"].abs().reindex(shares.index) * (1 + 1e-12)
-        ).all()
-    assert quantities.gap_share(whole, "theorem-38").empty  # not proved for so few queries
-    with pytest.raises(SettingError, match="bound of gap_share 'theorem-83'"):
-        quantities.gap_share(whole, "theorem-83")
-
-
 def test_the_slope_on_log_d_is_that_of_a_power_of_log_d():
     d = np.array([10, 100, 1000])
     cell = {"experiment": "toy", "stream": "noisy", "learner": "sparse", "seed": 0, "n": 8, "m": 3}

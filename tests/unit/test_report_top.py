@@ -55,7 +55,7 @@ DETAILS = {
 ALIKE = yaml.safe_load(
     """{experiment: top, stream: a, source: text, own_measure: ndcg@10, generator: data, theory: 0,
     loss: 1.0, idle: 7, bound: .nan, general_bound: .nan, failed_in: 0, steps: schedule,
-    exploration: schedule, user: ""}"""
+    exploration: schedule, user: "", remember: false, unvisited: 0.4, visited: 20}"""
 )
 # What those have that descend a loss, and those that do not.
 DESCENDING = {"radius": 2.0, "epsilon": 0.01, "epsilon_decay": 0.0, "sign": "negated"}
@@ -410,7 +410,7 @@ def test_a_figure_comes_with_its_frame_and_says_what_it_shows(name, study, tmp_p
     expected = frame_of(name, study).reset_index(drop=True).fillna({"user": np.nan})
     pd.testing.assert_frame_equal(read, expected, check_dtype=False, rtol=1e-14)
     assert not read.duplicated(
-        ["experiment", "stream", "learner", *({"round", "ranking"} & {*read})]
+        ["experiment", "stream", "learner", *({"round", "ranking", "use"} & {*read})]
     ).any()
     assert {"mean", "low", "high", "n", "rate", "tuning", "panel", "label", "reading"} <= {*read}
     assert "ideal" not in set(read["learner"])

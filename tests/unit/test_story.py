@@ -66,7 +66,11 @@ OVERTURNED = "to overturn it, one seed in 10 would have to be as far against it 
         ("holds", "SLAM keeps up with ListNet on Digits, by 0.127 of NDCG@10, in 9 of 10 seeds"),
         ("fails", "SLAM falls behind ListNet on Digits, by 0.127 of NDCG@10, in 9 of 10 seeds"),
         ("undecided", "Undecided: whether SLAM keeps up with ListNet"),
-        (words.ALIKE, "SLAM keeps up with ListNet on Digits; but so does Random, which should not"),
+        (
+            words.ALIKE,
+            "SLAM keeps up with ListNet on Digits; but the same is so of Random, of which it "
+            "should be false",
+        ),
         (
             words.SILENT,
             "Nothing that could be measured here would deny that SLAM keeps up with ListNet",

@@ -28,9 +28,17 @@ def test_they_are_those_of_which_no_copy_is_visited(stream):
 
 
 @pytest.mark.parametrize(("how_many", "number"), [(0.3, 12), (25, 25), (1, 1)])
-def test_a_share_or_a_number_is_set_aside(how_many, number):
-    apart = unvisited.set_aside(np.arange(40), how_many, generator(1, "unvisited"))
+def test_a_share_or_a_number_is_set_aside(stream, how_many, number):
+    (apart,) = unvisited.set_aside(stream, np.arange(40), [how_many], generator(1, "unvisited"))
     assert len({*apart}) == number
+
+
+def test_copies_of_a_query_are_on_one_side(stream):
+    folds = streams.Stream(**(vars(stream) | {"query": np.arange(40) % 20}))
+    parts = unvisited.set_aside(folds, np.arange(40), [0.3, 8], generator(1, "unvisited"))
+    ids = [{*folds.query[part]} for part in parts]
+    assert [*map(len, ids)] == [6, 8] and not ids[0] & ids[1]
+    assert [*map(len, parts)] == [12, 16]
 
 
 @pytest.mark.parametrize("empty", ["zero", "one"])

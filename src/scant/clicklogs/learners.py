@@ -47,7 +47,7 @@ RATE = Setting("rate", {"type": "number", "exclusiveMinimum": 0}, "The learning 
 
 def _looks(colour: str, marker: str) -> dict[str, Look]:
     """How a learner is drawn, by its curve."""
-    dashes = {"": "-", HARVESTED: "--", KNOWN: "-."}
+    dashes = {"": "-", HARVESTED: "--", KNOWN: ":"}
     return {curve: Look(colour, marker, line) for curve, line in dashes.items()}
 
 

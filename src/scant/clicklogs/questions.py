@@ -11,13 +11,13 @@ RANKINGS = (
         (
             Answer(
                 "rankings-premise-leaving",
-                "Where users leave once they have clicked, item-position weights",
+                "where users leave once they have clicked, item-position weights",
                 "put a better ranker's clicks more than 0.1 of the truth too high",
                 "put a better ranker's clicks at most 0.1 of the truth too high",
             ),
             Answer(
                 "rankings-premise-curve",
-                "Where users look by place, knowing how often each place is looked at",
+                "where users look by place, knowing how often each place is looked at",
                 "lowers the error",
                 "raises the error",
             ),
@@ -31,13 +31,13 @@ RANKINGS = (
         (
             Answer(
                 "rankings-learn-bias",
-                "Where a weak ranker logs, correcting 10,000 visits for places",
+                "where a weak ranker logs, correcting 10,000 visits for places",
                 "adds more than 0.01 of NDCG@10 on other queries",
                 "adds at most 0.01 of NDCG@10 on other queries",
             ),
             Answer(
                 "rankings-learn-cost",
-                "Where a strong ranker logs, correcting 1,000 visits for places",
+                "where a strong ranker logs, correcting 1,000 visits for places",
                 "loses NDCG@10 on other queries",
                 "gains NDCG@10 on other queries",
             ),

@@ -42,7 +42,7 @@ class Block(NamedTuple):
     grade: np.ndarray  # int16 (n,)
     features: np.ndarray  # float32 (n, d)
     line: np.ndarray  # int64 (n,), the line of each row in the file, from 1
-    printed: np.ndarray  # float32 (n,), the grade as the file has it
+    printed: np.ndarray  # float32 (n,), the grade as the file has it, or that of a second judge
 
 
 class _Form(NamedTuple):

@@ -59,6 +59,7 @@ class Dataset:
     first_index: int = 1
     unsorted: bool = False
     overflow: float | str | None = None
+    judged: str | None = None
     classes: tuple[str, ...] | None = None
     archive: Archive | None = None
     get: str = ""

@@ -2,7 +2,8 @@
 
 A stream is an Arrow file of one record batch with a row per query: `query` (int64), `relevant`
 (int32, the number of documents of grade above 0), `ideal_dcg` and `ideal_dcg@10` (float64),
-`grades` (list of int16) and `features` (list of float32 vectors). The metadata of its schema have
+`grades` (list of int16) and `features` (list of float32 vectors); `judged` (list of int16), too,
+if the data have the grades of a second judge. The metadata of its schema have
 what bounds and tables need: the largest norm of a document, the largest ratio of SLAM weights, and,
 for simulated separable streams, the ranker and its margin.
 """
@@ -55,6 +56,7 @@ class Stream:
     ideal_dcg_at_cut: np.ndarray  # float64, queries
     query: np.ndarray  # int64, queries
     metadata: dict
+    judged: np.ndarray | None = None  # int16, documents, the grades of a second judge
 
     def __len__(self) -> int:
         return len(self.query)
@@ -194,7 +196,7 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
     """
     path, measured = Path(path), _Measured(ranker)
     with hidden(path, ".features") as features_path, open(features_path, "w+b") as raw:
-        for block in _blocks(queries):
+        for block in map(measured.parted, _blocks(queries)):
             _check_sizes(path, block, measured.width)
             table = _Table.of(block)
             _check_values(path, block, table)
@@ -278,9 +280,17 @@ class _Measured:
         self.ideal = []
         self.ideal_at_cut = []
         self.grades = []
+        self.judged = []
         self.width: int | None = None
         self.radius, self.ratio, self.ratio_at_cut = 0.0, 1.0, 1.0
         self.ranker, self.margin = ranker, np.inf
+
+    def parted(self, block: list[Query]) -> list[Query]:
+        """The block without the grades of a second judge, which are kept."""
+        if block[0][1].ndim == 1:
+            return block
+        self.judged.extend(grade[:, 1] for _, grade, _ in block)
+        return [(query, np.ascontiguousarray(grade[:, 0]), x) for query, grade, x in block]
 
     def add(self, block: list[Query], table: _Table) -> None:
         self.width = table.features.shape[1]
@@ -330,6 +340,9 @@ class _Measured:
             "grades": pa.LargeListArray.from_arrays(offsets, arrow_array(grades, pa.int16())),
             "features": pa.LargeListArray.from_arrays(offsets, vectors),
         }
+        if self.judged:
+            judged = arrow_array(np.concatenate(self.judged), pa.int16())
+            columns["judged"] = pa.LargeListArray.from_arrays(offsets, judged)
         return pa.RecordBatch.from_pydict(columns)
 
 
@@ -394,6 +407,7 @@ def read(path) -> Stream:
         metadata = metadata_of(reader.schema)
         batch = reader.get_batch(0)
         features, grades = batch.column("features"), batch.column("grades")
+        names = batch.schema.names
         return Stream(
             features=_values(features.values.values).reshape(-1, metadata["features"]),
             offsets=np.frombuffer(grades.buffers()[1], np.int64)[: len(batch) + 1],
@@ -403,6 +417,7 @@ def read(path) -> Stream:
             ideal_dcg_at_cut=_values(batch.column("ideal_dcg@10")),
             query=_values(batch.column("query")),
             metadata=metadata,
+            judged=_values(batch.column("judged").values) if "judged" in names else None,
         )
 
 

@@ -2,7 +2,8 @@
 
 A ranking table has columns `query` (int64), `grade` (int16) and `f1` to `fd` (float32), one row per
 document, and row groups of whole queries; where the registry rounds grades, also `printed`
-(float32), the grade of the file. A classification table has `label` (string) and the features. A
+(float32), the grade of the file; where it names the column of a second judge, also `judged`
+(float32), that judge's grade. A classification table has `label` (string) and the features. A
 log of ads is as `scant.data.logs` writes it. Rows are in the order of the original file. The
 metadata of the schema describe the table (`scant.files.metadata_of`).
 """
@@ -28,6 +29,7 @@ from scant.errors import DataError, SettingError, short
 
 # the grade as the file has it, in tables of sets whose grades are not all whole
 PRINTED = "printed"
+JUDGED = "judged"  # a second judge's, in tables of sets that name his column
 _WHOLE = re.compile("0|[1-9][0-9]{0,17}")  # as int64 holds it, in the one way to write it
 KEYS = {
     "ranking": {"query": pa.int64(), "grade": pa.int16()},
@@ -66,7 +68,8 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
         if Path(f"{wanted.file}{ending}").is_file():
             # rows have no such thing here
             print(f"scant: note: {wanted.file}{ending} is not read", file=sys.stderr)
-    schema = _schema(dataset.task, dataset.features, printed=dataset.fractions is not None)
+    beside = PRINTED if dataset.fractions else JUDGED if dataset.judged else None
+    schema = _schema(dataset.task, dataset.features, beside)
     if dataset.parser == GROUPS:
         blocks = _grouped(original, dataset, wanted)
     elif ":" in dataset.parser:
@@ -136,11 +139,15 @@ def read_ranking(paths) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
 
     Yields
     ------
-    (query int64 (n,), grade int16 (n,), features float32 (n, d)); a query is never split.
+    (query int64 (n,), grade int16 (n,), features float32 (n, d)); a query is never split. Grades
+    are int16 (n, 2) if a second judge's are beside them.
     """
     for path in _paths(paths):
         for table in _row_groups(path, "ranking"):
-            yield _numpy(table["query"]), _numpy(table["grade"]), _features(table)
+            grade = _numpy(table["grade"])
+            if JUDGED in table.column_names:
+                grade = np.column_stack([grade, _numpy(table[JUDGED]).astype(np.int16)])
+            yield _numpy(table["query"]), grade, _features(table)
 
 
 def read_classification(paths) -> tuple[np.ndarray, np.ndarray]:
@@ -185,7 +192,7 @@ def _read_parquet(path, dataset: Dataset) -> Iterator[Block | Examples]:
     """Read a user's parquet file, checked as strictly as text."""
     with files.foreign(path), pq.ParquetFile(path) as file:
         _check_columns(path, file.schema_arrow.names, dataset)
-        names = _schema(dataset.task, dataset.features).names
+        names = _read_names(dataset)
         yield from _read_batches(
             path, files.batches(file, max(FLOATS // dataset.features, 1), columns=names), dataset
         )
@@ -252,7 +259,7 @@ def of_arrays(features, grades, queries) -> pa.Table:
 
 def _check_columns(path, names: list[str], dataset: Dataset) -> None:
     """Raise a DataError if the columns of a user's file are not those of the data set."""
-    wanted = _schema(dataset.task, dataset.features).names
+    wanted = _read_names(dataset)
     if twice := [name for name in logs.repeated(names) if name in wanted]:
         raise DataError(path, f"two columns are called {twice[0]!r}")
     if "f0" in names and f"f{dataset.features}" not in names:
@@ -279,7 +286,7 @@ def _column_blocks(
     path, batches: Iterable[pa.RecordBatch], dataset: Dataset
 ) -> Iterator[Block | Examples]:
     first, queries = 1, {}
-    names = _schema(dataset.task, dataset.features).names
+    names = _read_names(dataset)
     for batch in filter(len, batches):
         given = {name: batch[name] for name in names}
         # large_string and categories of texts, too
@@ -290,7 +297,9 @@ def _column_blocks(
         }
         features = np.column_stack([columns.pop(f"f{i + 1}") for i in range(dataset.features)])
         block_type = Block if dataset.task == "ranking" else Examples
-        columns |= {"printed": columns["grade"].astype(np.float32)} if "grade" in columns else {}
+        if "grade" in columns:
+            beside = columns.pop(dataset.judged, columns["grade"])
+            columns["printed"] = beside.astype(np.float32)
         yield block_type(**columns, features=features, line=np.arange(first, first + len(batch)))
         first += len(batch)
     if first == 1:
@@ -339,7 +348,7 @@ def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> 
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise DataError(path, f"column {name!r} has type {column.type}; numbers are expected")
     values = column.to_numpy(zero_copy_only=False)
-    if name not in KEYS["ranking"]:
+    if name not in (*KEYS["ranking"], dataset.judged):
         return single(values, refuse)
     if name == "query":
         return whole(values, np.iinfo(np.int64).max, refuse)
@@ -397,16 +406,21 @@ LOG_READERS = {"open-bandit": lambda path, whole: openbandit.read(path), "log": 
 # Writing
 
 
-def _schema(task: str, features: int, printed: bool = False) -> pa.Schema:
-    """The columns of a table of this task; `printed` says whether it keeps grades as the file had
-    them.
-    """
-    keys = KEYS[task] | ({PRINTED: pa.float32()} if printed else {})
+def _read_names(dataset: Dataset) -> list[str]:
+    """The columns that are read of a user's file."""
+    names = _schema(dataset.task, dataset.features).names
+    return [*names, dataset.judged] if dataset.judged else names
+
+
+def _schema(task: str, features: int, beside: str | None = None) -> pa.Schema:
+    """The columns of a table of this task; `beside` names one of further grades, if it has them."""
+    keys = KEYS[task] | ({beside: pa.float32()} if beside else {})
     return pa.schema({**keys, **{f"f{i + 1}": pa.float32() for i in range(features)}})
 
 
 def _table(block: Block | Examples, schema: pa.Schema) -> pa.Table:
-    keys = [getattr(block, name) for name in schema.names if name in block._fields]
+    fields = (PRINTED if name == JUDGED else name for name in schema.names)
+    keys = [getattr(block, name) for name in fields if name in block._fields]
     columns = np.ascontiguousarray(block.features.T)
     arrays = [
         _array(values, field.type) for values, field in zip([*keys, *columns], schema, strict=True)
@@ -471,7 +485,9 @@ def _row_groups(path, task: str) -> Iterator[pa.Table]:
 
 def _features(table: pa.Table) -> np.ndarray:
     names = [
-        name for name in table.column_names if name not in ("query", "grade", "label", PRINTED)
+        name
+        for name in table.column_names
+        if name not in ("query", "grade", "label", PRINTED, JUDGED)
     ]
     features = np.empty((len(table), len(names)), np.float32)
     for i, name in enumerate(names):

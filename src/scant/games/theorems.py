@@ -25,7 +25,6 @@ def games_table() -> pd.DataFrame:
     return table(
         _full_information(),
         _bandit(),
-        _more_seen(),
         _forecaster(),
         _pairwise_loss(),
         _cells(),
@@ -85,31 +84,6 @@ def _bandit() -> Iterator[Check]:
             "=",
             0,
             len(games),
-        )
-
-
-def _more_seen() -> Iterator[Check]:
-    """3.2.6: a game with more of the top seen is at least as easy.
-
-    Each measure with its grades and m is one line.
-    """
-    order = ["0", "T^(1/2)", "T^(2/3)", "T"]
-    lines: dict[tuple, list[int]] = {}
-    for cell in observability.atlas():
-        # k ascends
-        lines.setdefault((cell.m, cell.measure, cell.top_grade), []).append(order.index(cell.rate))
-    for m in range(2, observability.MAX_ITEMS + 1):
-        here = [rates for (items, *_), rates in lines.items() if items == m]
-        yield Check(
-            "harder with more seen",
-            "thesis, 3.2.6",
-            "measures whose rate is worse with some k + 1 seen than with k",
-            "every measure of the atlas",
-            m,
-            sum(rates != sorted(rates, reverse=True) for rates in here),
-            "=",
-            0,
-            len(here),
         )
 
 

@@ -339,7 +339,6 @@ class Generalisation(Family):
         "gap_slope": Quantity(
             "slope of largest gap", f"{QUANTITIES}:gap_slope", options=("along",)
         ),
-        "gap_share": Quantity("largest gap / bound", f"{QUANTITIES}:gap_share", options=("bound",)),
     }
     engine = "scant.generalisation.run:run"
     toys = "scant.generalisation.toys:play"

@@ -36,23 +36,21 @@ UNIFORM_BOUNDS = {
 }
 
 
-def bounded(traces: pd.DataFrame, details: dict, by: str | None = None) -> pd.DataFrame:
+def bounded(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The traces with further columns.
 
     gap : risk less mean loss, at the learner's weights
     bound, bound_by : the bound on the excess risk, and its name; NaN and "" where no theorem
         applies: to other rates than theory's, to a user's own learners, and to n for which the
         theorem has not been proved
-    uniform_bound, uniform_by : the least bound on the largest gap, or that of `by`, and its name;
-        NaN and "" if there is none
+    uniform_bound, uniform_by : the least bound on the largest gap, and its name; NaN and "" if
+        there is none
     """
     keys, rows = ["learner", "experiment", "stream", *SIZES], []
     for _, row in traces.drop_duplicates(keys).iterrows():
         name, value = excess_bound(row, details[row["experiment"]]["learners"][row["learner"]])
         uniform = {
-            name: bound
-            for name, bound in uniform_bounds(row).items()
-            if by in (None, name) and not np.isnan(bound)
+            name: bound for name, bound in uniform_bounds(row).items() if not np.isnan(bound)
         }
         tightest = min(uniform, key=uniform.get, default="")
         rows.append(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from scant.errors import unknown
 from scant.generalisation import frames
 from scant.present.slopes import slopes_of_seeds
 
@@ -39,20 +38,20 @@ def excess_share(played: Played) -> pd.DataFrame:
     opposite of the best. The play `weights 0` learns nothing. `says_from` is the n at which a bound
     that falls as n^(-1/2) comes below the ceiling.
     """
-    return _share(played, "excess", "bound")
-
-
-def gap_share(played: Played, bound: str = "least") -> pd.DataFrame:
-    """How much of a bound the largest gap found by ascent uses, at each n, m and d.
-
-    The ceiling is the share of the risk of the worst weights known: the gap if their mean loss on
-    the sample were 0.
-
-    bound : "least", the least of the bounds known; or a name in `GAP_BOUNDS`, for its ball alone
-    """
-    if bound != "least" and bound not in GAP_BOUNDS:
-        raise unknown("bound of gap_share", bound, ["least", *GAP_BOUNDS])
-    return _share(played, "uniform", "uniform_bound", GAP_BOUNDS.get(bound))
+    rows = frames.bounded(played.traces, played.about)
+    shares = {
+        "value": rows["excess"],
+        "ceiling": rows[["at_zero", "worst"]].max(axis=1) - rows["found"],
+        "weights 0": rows["at_zero"] - rows["found"],
+    }
+    rows = rows.assign(**{name: size / rows["bound"] for name, size in shares.items()})
+    rows = rows.dropna(subset="value")
+    rows["says_from"] = (rows["n"] / rows["ceiling"] ** 2).where(rows["ceiling"] < 1)
+    names = rows["stream"]
+    for size in frames.SIZES:
+        if len(rows[size].unique()) > 1:
+            names = names + rows[size].map(f", {size} = {{:,}}".format)
+    return rows.assign(stream=names)
 
 
 def _slope(played: Played, along: str, measured: str) -> pd.DataFrame:
@@ -65,35 +64,3 @@ def _slope(played: Played, along: str, measured: str) -> pd.DataFrame:
     rows = rows.assign(regret=rows[measured], **{"log d": np.log(rows["d"])})
     slopes = slopes_of_seeds(rows, along, frames.POINTS)
     return slopes.assign(why=slopes["why"].str.replace("mean regret", "mean"))
-
-
-def _share(played: Played, measured: str, bound: str, by: str | None = None) -> pd.DataFrame:
-    """The columns `measured`, of the worst play and of weights 0 as shares of the column `bound`.
-
-    by : the bound that is taken for it, see `frames.bounded`
-    """
-    rows = frames.bounded(played.traces, played.about, by)
-    largest = rows[["at_zero", "worst"]].max(axis=1)
-    if measured == "excess":  # over the least risk that was found
-        largest -= rows["found"]
-    sizes_of_play = {
-        "value": rows[measured],
-        "ceiling": largest,
-        "weights 0": rows["at_zero"] - rows["found"],
-    }
-    rows = rows.assign(**{name: size / rows[bound] for name, size in sizes_of_play.items()}).dropna(
-        subset="value"
-    )
-    rows["says_from"] = (rows["n"] / rows["ceiling"] ** 2).where(rows["ceiling"] < 1)
-    names = rows["stream"]
-    for size in frames.SIZES:
-        if len(rows[size].unique()) > 1:
-            names = names + rows[size].map(f", {size} = {{:,}}".format)
-    return rows.assign(stream=names)
-
-
-GAP_BOUNDS = {
-    name.lower().replace(" ", "-"): name
-    for names in frames.UNIFORM_BOUNDS.values()
-    for name in names
-}

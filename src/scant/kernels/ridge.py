@@ -26,6 +26,7 @@ Learner = namedtuple("Learner", "explore k penalty alpha within click stop chanc
 @compiled(fastmath=SUMS)
 def fit_by_inverse(inverse, weights, x, grade, product):
     """Take a document and its grade into ridge regression: `weights`, and the inverse matrix.
+    Returns the error of the grade that the weights predicted before.
 
     By the formula of Sherman and Morrison. product : float64 (features + 1), scratch
     """
@@ -45,6 +46,7 @@ def fit_by_inverse(inverse, weights, x, grade, product):
         row, factor = inverse[j], shrink * product[j]
         for l in range(n):  # noqa: E741
             row[l] -= factor * product[l]
+    return grade - predicted
 
 
 @compiled(fastmath=SUMS)
@@ -68,7 +70,7 @@ def fit_by_root(root, weights, x, grade, product, turned):
         square += turned[j] * turned[j]
         predicted += x[j] * weights[j]
     if square == 0.0:  # a document without features, and no intercept
-        return
+        return grade
     error = (grade - predicted) / (1 + square)
     shrink = (1 - 1 / math.sqrt(1 + square)) / square
     for j in range(n):
@@ -76,6 +78,7 @@ def fit_by_root(root, weights, x, grade, product, turned):
         row, factor = root[j], shrink * product[j]
         for l in range(n):  # noqa: E741
             row[l] -= factor * turned[l]
+    return grade - predicted
 
 
 @compiled()
@@ -194,7 +197,22 @@ def means_seen(x, shown, answers, target):
 
 
 @compiled()
-def play(rounds, tables, learner, recorded, random, weights, sums, counts, ranker, events, updated):
+def play(
+    rounds,
+    tables,
+    learner,
+    recorded,
+    random,
+    weights,
+    fitted,
+    spreads,
+    errors,
+    sums,
+    counts,
+    ranker,
+    events,
+    updated,
+):
     """Play a learner that fits the grades of the documents seen by ridge regression.
 
     Parameters
@@ -202,7 +220,7 @@ def play(rounds, tables, learner, recorded, random, weights, sums, counts, ranke
     rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
     learner : a `Learner`, with these fields
     explore : one of the constants above
-    k : how many grades on top are seen
+    k : how many grades on top are seen; 0 for a learner that does not learn
     penalty : lambda of ridge regression
     alpha : how many widths are added to a score (UCB), or how far weights are drawn (THOMPSON)
     within : the share of the means over the documents seen that is taken from their features and
@@ -210,8 +228,13 @@ def play(rounds, tables, learner, recorded, random, weights, sums, counts, ranke
     click, stop : of the user from whose clicks it learns in place of grades, see
         `scant.kernels.clicks.play`; `click` has no rows if it sees grades
     chances, shifts : float64 (k), a click in a place counts click / chance - shift
-    weights : float64 (features + 1), the intercept last, where to start; where it ends after the
-        call
+    weights : float64 (features + 1), the intercept last, of the first state; of the state that
+        would show the next round after the call
+    fitted : float64 (states, features + 1), the weights of each state, which it moves
+    spreads : float64 (states, features + 1, features + 1), of each state the inverse matrix of
+        ridge regression, or its square root (THOMPSON), which it moves
+    errors : float64 (states), the squared errors of each state on the grades seen, summed; it adds
+        to them. The state with the least shows the next round
     sums : float64 (documents), of the grades seen of each, which it adds to, and ranks documents
         by in place of their scores; of none if it does not remember
     counts : int32 (documents), how often each was seen, which it adds to; 0 if it does not remember
@@ -235,14 +258,14 @@ def play(rounds, tables, learner, recorded, random, weights, sums, counts, ranke
     all_scores, all_drawn = np.empty(largest, np.float32), np.empty(largest, np.float32)
     all_own, all_other = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
     by_score, ranked = sorter(all_scores), np.empty(largest, np.int16)
-    spread = np.eye(d + 1) / (math.sqrt(penalty) if explore == THOMPSON else penalty)
+    state, states = 0, fitted.shape[0]
     product, turned, drawn_weights = np.empty(d + 1), np.empty(d + 1), np.empty(d + 1)
     block, products = np.zeros((BLOCK, d + 1)), np.empty((BLOCK, d + 1))
     x_mean, mean = np.zeros(d + 1), 0.0
     all_answers, all_clicked = np.empty(largest), np.empty(click.shape[0], np.int8)
     # with fewer documents than features some direction is unseen: its eigenvalue is 1 / penalty
-    eigenvalue, renewed = 1 / penalty, (d + 1) / k
-    bounds = np.full(features.shape[0] if explore == UCB else 0, np.inf)
+    eigenvalues, renewed = np.full(states, 1 / penalty), (d + 1) / max(k, 1)
+    bounds = np.full((states, features.shape[0] if explore == UCB else 0), np.inf)
 
     for t in range(queries.shape[0]):
         filled = keep(recorded, filled, t, weights)
@@ -264,7 +287,9 @@ def play(rounds, tables, learner, recorded, random, weights, sums, counts, ranke
         if explore != GREEDY:
             if explore == UCB:
                 if t >= renewed:
-                    eigenvalue, renewed = np.linalg.eigvalsh(spread)[d] * LOOSE, 1 + t * RENEWED
+                    for s in range(states):
+                        eigenvalues[s] = np.linalg.eigvalsh(spreads[s])[d] * LOOSE
+                    renewed = 1 + t * RENEWED
                 place = most_optimistic(
                     x,
                     scores,
@@ -272,15 +297,15 @@ def play(rounds, tables, learner, recorded, random, weights, sums, counts, ranke
                     seen - 1,
                     weights[d],
                     alpha,
-                    spread,
-                    eigenvalue,
+                    spreads[state],
+                    eigenvalues[state],
                     known,
-                    bounds[start:end],
+                    bounds[state, start:end],
                     block,
                     products,
                 )
             else:
-                draw_weights(weights, spread, alpha, random, product, drawn_weights)
+                draw_weights(weights, spreads[state], alpha, random, product, drawn_weights)
                 if not score(x, drawn_weights[:d], all_drawn[:m], flat[:0]):
                     return t
                 if remembers:
@@ -329,12 +354,16 @@ def play(rounds, tables, learner, recorded, random, weights, sums, counts, ranke
                 for j in range(d + 1):
                     block[0, j] -= within * x_mean[j]
             grade = answers[p] - mean
-            if explore == THOMPSON:
-                fit_by_root(spread, weights, block[0], grade, product, turned)
-            else:
-                fit_by_inverse(spread, weights, block[0], grade, product)
+            for s in range(states):
+                if explore == THOMPSON:
+                    error = fit_by_root(spreads[s], fitted[s], block[0], grade, product, turned)
+                else:
+                    error = fit_by_inverse(spreads[s], fitted[s], block[0], grade, product)
+                errors[s] += error * error
             if remembers:
                 sums[start + i] += answers[p]
                 known[i] += 1
-        updated[t] = 1
+        state = np.argmin(errors)
+        weights[:] = fitted[state]
+        updated[t] = k > 0
     return queries.shape[0]

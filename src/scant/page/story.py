@@ -160,7 +160,8 @@ def finding(answer: Answer, claim: dict) -> Markup:
     if contrary:
         text += Markup(", not{}").format(_places(contrary))
     if verdict == words.ALIKE:
-        return text + Markup("; but so does {}, which should not").format(claim["control"])
+        other = Markup("; but the same is so of {}, of which it should be false")
+        return text + other.format(claim["control"])
     return text + _size(claim, _overall(claim) or agreed, text)
 
 

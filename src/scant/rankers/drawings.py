@@ -9,9 +9,11 @@ from matplotlib.lines import Line2D
 
 from scant.measures import title_of
 from scant.present import panels, style
+from scant.rankers.frames_judged import START, WORTH, worth_in_rounds
 from scant.rankers.frames_seen import FORGETTING, REMEMBERING, UNVISITED
 from scant.rankers.frames_steps import ORDER
 from scant.rankers.frames_top import OBJECTIVES
+from scant.rankers.ridge import COLD
 from scant.rankers.steps import STEPS
 from scant.rankers.traces import (
     AS_SEEN,
@@ -56,6 +58,12 @@ USES = {  # the same by what learners make of what they saw
     "clicks by inverse propensities": ("purple", "P"),
     "grades of other queries": ("#000000", "D"),
     "no feedback": ("grey", "x"),
+    "LinUCB, one click": ("blue", "*"),
+    "ridge, one click": ("sky", "s"),
+    "Thompson, one click": ("purple", "^"),
+    "LinUCB, one click, chosen": ("green", "P"),
+    "PDGD, ten clicks": ("vermilion", "o"),
+    "pairs, ten clicks": ("orange", "D"),
 }
 USED = {  # titles of panels, in their order
     AS_SEEN: "Steps on what was seen",
@@ -67,6 +75,7 @@ RETURNING = {  # titles of panels, in their order
     REMEMBERING: "Shown, grades remembered",
     UNVISITED: "Queries never visited",
 }
+STARTED = {"trusted": -0.15, "chosen": 0.15}  # how far from its judge's line a point is drawn
 COST = 0.03  # of NDCG@10, beyond which one grade is said to be dear
 PANEL = 2.4  # inches of the narrowest panel of final values that its heading fits over
 # points of learners' own rankings
@@ -337,6 +346,81 @@ def feedback(frame: pd.DataFrame):
     return figure
 
 
+def worth(frame: pd.DataFrame):
+    """Draw what judged lists are worth: a row of two panels for each stream. On the left, NDCG@10
+    by grades bought, with the reading for ten human lists; on the right, the first rounds less the
+    cold learner's, by judge.
+    """
+    style.apply()
+    split, handles = panels.split(frame), {}
+    judges = [line for line in dict.fromkeys(frame["line"]) if line != COLD]
+    colours = dict(zip([COLD, *judges], ["#000000", *style.PALETTE], strict=False))
+    judged = [line for line in judges if (frame.query("part == @START")["line"] == line).any()]
+    width = panels.COLUMN if panels.narrow() else panels.WIDEST
+    columns = 1 if panels.narrow() else 2
+    figure, axes = plt.subplots(
+        2 // columns * len(split),
+        columns,
+        figsize=(width, 2.6 * 2 // columns * len(split) + 0.8),
+        squeeze=False,
+        layout="constrained",
+    )
+    for number, (_, panel) in enumerate(split):
+        left, right = axes.flat[2 * number : 2 * number + 2]
+        bought = panel[panel["part"] == WORTH]
+        for line, points in bought.groupby("line", sort=False):
+            look = {
+                "color": colours[line],
+                "marker": "" if line == COLD else "o",
+                "markersize": 3.5,
+            }
+            points = points.sort_values("grades")
+            _bars(left, points["grades"], points, "y", **look)
+            (handle,) = left.plot(points["grades"], points["mean"], lw=1.2, **look)
+            handles["one grade a round" if line == COLD else f"lists, {line}"] = handle
+        _mark_reading(left, bought)
+        left.set(xscale="log", xlabel="grades bought", ylabel="NDCG@10, never visited")
+        panels.head(left, panel, _horizon(panel))
+        starts = panel[panel["part"] == START]
+        right.axvline(0, color="0.3", lw=0.9)
+        for start, shift in STARTED.items():
+            rows = starts[starts["start"] == start]
+            places = [judged.index(line) + shift for line in rows["line"]]
+            filled = {} if start == "chosen" else {"markerfacecolor": "none"}
+            look = {"color": style.PALETTE[start == "chosen"], "marker": "o", "markersize": 4}
+            _bars(right, places, rows, "x", **look | filled)
+            if len(rows):
+                handles[f"start {start}"] = Line2D([], [], ls="", **look | filled)
+        right.set_yticks(range(len(judged)), judged)
+        right.set_ylim(len(judged) - 0.5, -0.5)
+        right.grid(axis="y", visible=False)
+        right.set_xlabel("NDCG@10 shown in the first rounds, less cold")
+        panels.head(right, panel, f", {starts['lists'].max()} lists" if len(starts) else "")
+    panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}; 0: no judged lists")
+    return figure
+
+
+def _mark_reading(axis, bought: pd.DataFrame) -> None:
+    """Draw a line from the point of ten human lists to the curve of the cold learner, with the
+    round there beside it.
+    """
+    human = bought[(bought["line"] == "human") & (bought["lists"] == 10)]
+    cold = bought[bought["line"] == COLD].sort_values("grades")
+    if human.empty or cold.empty:
+        return
+    value, rounds = human["mean"].iloc[0], cold["grades"].to_numpy(float)
+    read = worth_in_rounds(rounds, cold["mean"].to_numpy(), value)
+    more = "more than " if cold["mean"].max() < value else ""
+    axis.plot([human["grades"].iloc[0], read], [value, value], color="0.3", lw=0.8, ls="--")
+    axis.annotate(
+        f"{more}{read:,.0f} rounds",
+        (read, value),
+        (3, -9),
+        textcoords="offset points",
+        fontsize=8,
+    )
+
+
 def _zero(frame: pd.DataFrame) -> str:
     """What 0 is in figures of differences to the best learner from every grade."""
     return f"0: the best linear learner from every grade ({', '.join(frame['reference'].unique())})"
@@ -354,7 +438,7 @@ def returns(frame: pd.DataFrame):
     figure, axes = plt.subplots(
         rows, columns, figsize=(width, 2.5 * rows + 0.8), squeeze=False, layout="constrained"
     )
-    sets, handles = frame[frame["line"] == ""].drop_duplicates("stream").set_index("stream"), {}
+    sets, handles = frame[frame["line"] == "data"].drop_duplicates("stream").set_index("stream"), {}
     marks = dict(zip(sets.index, "sD^vP*Xhd", strict=False))
     for axis, use in zip(axes.flat, uses, strict=True):
         panel = frame[frame["use"] == use].assign(panel=RETURNING[use])
@@ -363,7 +447,7 @@ def returns(frame: pd.DataFrame):
             look = {"color": style.PALETTE[whose == "every grade"], "markersize": 4.5}
             for line, points in of_grades.groupby("line", sort=False):
                 points = points.sort_values("returns")
-                if line:
+                if line != "data":
                     axis.plot(points["returns"], points["mean"], color=look["color"], lw=1.1)
                     _bars(axis, points["returns"], points, "y", marker="o", **look)
                     handles[f"{whose}, simulated"] = Line2D([], [], lw=1.1, marker="o", **look)
@@ -374,12 +458,15 @@ def returns(frame: pd.DataFrame):
                     grey = of_set | {"color": "0.3", "ls": ""}
                     handles[sets["panel"][stream]] = Line2D([], [], **grey)
         axis.set_xscale("log")
+        axis.xaxis.set_major_formatter("{x:g}")
         panels.head(axis, panel, _horizon(panel))
         axis.set_xlabel("how often a query returns")
     for axis in axes[:, 0]:
         axis.set_ylabel(f"{title_of(frame['measure'].iloc[0])}, difference")
     figure.suptitle(panels.wrapped(_crossing(frame), width - 0.2, 10), fontsize=10)
-    panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}; {_zero(frame)}")
+    experiments = "; ".join(frame["reading"].unique())
+    bars = f"{experiments}; mean over seeds; bars: {panels.INTERVAL}"
+    panels.legend(figure, handles, f"{bars}; {_zero(frame)}")
     return figure
 
 
@@ -388,7 +475,7 @@ def _crossing(frame: pd.DataFrame) -> str:
     simulated streams on both sides of it, on a logarithmic scale.
     """
     one = frame[(frame["use"] == UNVISITED) & (frame["feedback"] == "one grade")]
-    line = one[one["line"] != ""].sort_values("returns")
+    line = one[one["line"] != "data"].sort_values("returns")
     beyond = np.flatnonzero(line["mean"] < -COST)
     if not len(beyond) or not beyond[0]:
         return "What does one grade cost where queries come back?"

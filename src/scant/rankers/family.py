@@ -9,9 +9,9 @@ from scant import measures
 from scant.declare.declarations import Setting, whole_number
 from scant.declare.families import Family, Job, Quantity, Shown
 from scant.errors import SettingError, errors_of
-from scant.rankers import click_learners, clicks, learners, steps, top
+from scant.rankers import click_learners, clicks, judges, learners, steps, top
 from scant.rankers.questions import PERCEPTRON, TOP
-from scant.rankers.streams import ADVERSARY, SEPARABLE, STREAMS, largest_grade
+from scant.rankers.streams import ADVERSARY, SEPARABLE, STREAMS, largest_grade, sizes
 from scant.study.plan import DRAW, OPEN, STREAM, batches, span, total, untitled
 
 # stands for the horizon in checks where it is the length of the stream: longer than any stream
@@ -102,6 +102,15 @@ UNVISITED = Setting(
     "such.",
     plays=False,  # runs are told it where it counts, see `Contextual._which_queries`
 )
+UNVISITED_BESIDE_JUDGED = 0.3  # the share that is never visited if the experiment names none
+JUDGED = Setting(
+    "judged",
+    {"type": "number", "minimum": 0, "default": 0.4},
+    about="Where learners start from judged lists: how many queries each seed has judged. They are "
+    "kept out of all rounds, and so are those never visited, a share of 0.3 unless unvisited says "
+    "how many; a number, or a share if it is below 1.",
+    plays=False,
+)
 SCHEDULE = Setting(
     "schedule",
     {"enum": ["thesis", "aistats16"], "default": "thesis"},
@@ -161,6 +170,7 @@ def _with_learner(fits: Callable[[dict], bool]):
 
 
 NEEDS_NO_RATE = _with_learner(lambda learner: learner.get("steps") in steps.STEPS)
+STARTS_FROM_LISTS = _with_learner(lambda learner: "lists" in learner)
 LEARNS_FROM_WHAT_IT_SAW = _with_learner(lambda learner: learner["kind"] == "seen")
 
 
@@ -306,15 +316,19 @@ class Contextual(Family):
 
     def _which_queries(self, study: dict, experiment: dict, stream: str) -> dict:
         """The setting `queries` of a run, given only if queries are resampled, or else `unvisited`,
-        given only if some are kept out; the adversary's are always played as they come.
+        given only if some are kept out; this and `judged` where a learner starts from judged lists.
+        The adversary's are always played as they come.
         """
         settings = study["streams"][stream]
         chosen = experiment["queries"] or ("resampled" if "dataset" in settings else "all")
         if settings.get("generator") == ADVERSARY:
             return {}
-        if chosen == "resampled":
-            return {"queries": chosen}
-        return {"unvisited": apart} if (apart := experiment.get("unvisited")) else {}
+        resampled = {"queries": chosen} if chosen == "resampled" else {}
+        apart = experiment.get("unvisited")
+        if any("lists" in study["learners"][learner] for learner in experiment["learners"]):
+            apart = apart or UNVISITED_BESIDE_JUDGED
+            return resampled | {"unvisited": apart, "judged": experiment["judged"]}
+        return {"unvisited": apart} if apart and not resampled else resampled
 
     def _tuning_seeds(self, study: dict, experiment: dict, learner: str) -> int:
         """How many seeds are set aside to choose a learner's rate and variant: none if it has only
@@ -553,6 +567,7 @@ class Top(Contextual):
         KEEP,
         QUERIES,
         UNVISITED,
+        JUDGED,
         MEASURES,
         SCHEDULE,
         MISMATCH,
@@ -661,6 +676,39 @@ class Top(Contextual):
         _by_use("figure-seen-worlds", "Which learner ranks best where feedback may mislead?"),
         _by_use("figure-clicks", "Which way to learn from clicks ranks best?"),
         Shown(
+            "figure-worth",
+            caption="What judged lists are worth. Left: NDCG@10 on queries never visited, by how "
+            "many grades were bought: one a round by the cold learner, or whole lists at once, by "
+            "judge; the thin line reads off ten human lists, in rounds. Right: NDCG@10 of the "
+            "lists shown over the first 1,000 rounds, less the cold learner's, after a start that "
+            "is trusted, or shows only while it predicts the grades seen best (chosen). Bars are "
+            f"95 % t intervals over seeds. {TUNED}",
+            frame="scant.rankers.frames_judged:by_grades",
+            draw="scant.rankers.drawings:worth",
+            asked=True,
+            heading="What is a judged list worth, and is it safe to start from it?",
+        ),
+        Shown(
+            "figure-one-click",
+            caption="Time-averaged NDCG@10 at the horizon of the lists shown, by user: learners "
+            "from the click on the first document alone, beside learners from clicks on ten. Bars "
+            f"are 95 % t intervals over seeds. {TUNED}",
+            frame="scant.rankers.frames_judged:by_user",
+            draw="scant.rankers.drawings:steps",
+            asked=True,
+            heading="Is one click a list enough?",
+        ),
+        Shown(
+            "judged",
+            caption="Starts from judged lists: NDCG@10 on queries never visited; what the lists "
+            "are worth in rounds of one grade, and after how many rounds the cold learner "
+            "overtakes their ranker; and the lists shown over the first 1,000 rounds (first) and "
+            "the last tenth (late), less the cold learner's, with 95 % t intervals over seeds.",
+            frame="scant.rankers.frames_judged:table",
+            shows=STARTS_FROM_LISTS,
+            heading="Starts from judged lists",
+        ),
+        Shown(
             "seen",
             caption="Learners that descend on what they saw: final time-averaged NDCG@10 of the "
             "lists shown, by loss, by what is made of it (way) and by the number of grades seen, "
@@ -694,6 +742,8 @@ class Top(Contextual):
     questions = TOP
     quantities: Mapping = {
         "final": _final("final"),
+        "worth": Quantity("rounds of one grade", f"{QUANTITIES}:worth", tuned=True),
+        "overtaken": Quantity("rounds until overtaken", f"{QUANTITIES}:overtaken", tuned=True),
         "regret": Quantity("regret", f"{QUANTITIES}:regret", tuned=True),
         "regret_slope": Quantity("slope of regret", f"{QUANTITIES}:regret_slope", tuned=True),
         "regret_share": Quantity(
@@ -720,6 +770,8 @@ class Top(Contextual):
                     top.check_theory(complete)
             if "user" in settings or settings["kind"] in click_learners.LEARNERS:
                 self._check_user(study, datasets, experiment["streams"], learner)
+            if "lists" in settings:
+                self._check_lists(study, datasets, experiment, learner)
         if "figure-top-regret" in experiment["figures"] and not experiment["regret"]:
             raise SettingError("figure-top-regret shows what regret: true finds")
         if experiment["regret"] and experiment["judge"] == top.NOT_CONVEX:
@@ -769,6 +821,19 @@ class Top(Contextual):
             grade = largest_grade(study["streams"][stream], datasets)
             with errors_of(f"the learner {learner!r} on the stream {stream!r}"):
                 clicks.user_for(user, grade or 0)  # if it is not known, runs check it
+
+    def _check_lists(self, study: dict, datasets: dict, experiment: dict, learner: str) -> None:
+        """Raise a SettingError if a stream has too few queries for a learner's judged lists, or
+        does not fit their judge, as far as this is known without data.
+        """
+        settings = study["learners"][learner]
+        for stream in experiment["streams"]:
+            facts = sizes(study["streams"][stream], datasets)
+            with errors_of(f"the learner {learner!r} on the stream {stream!r}"):
+                grade = largest_grade(study["streams"][stream], datasets)
+                judges.check_fits(settings.get("judged_by"), grade, facts.get("features"))
+                if queries := facts.get("queries"):
+                    judges.check_number(settings["lists"], experiment["judged"], queries)
 
     def comparators(self, study, name):
         experiment = study["experiments"][name]

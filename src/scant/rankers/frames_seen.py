@@ -33,12 +33,13 @@ WITHOUT_GRADES = {  # what learners make of clicks, of other queries, or of noth
     "dbgd": "clicks by DBGD",
     "ips": "clicks by inverse propensities",
     "held-out": "grades of other queries",
+    "boosted-ridge": "least squares and boosted trees",
     "random": "no feedback",
 }
 # the columns that tell learners apart by what they see and what they make of it; those that see
 # all; and by what they see and whether they remember it
 FEEDBACK, ALL, MEMORY = ("feedback", "seen", "use"), ("every",), ("seen", "remember")
-WITHOUT_FEEDBACK = ("held-out", "ideal", "random")
+LEFT_OUT = ("held-out", "ideal", "random", "boosted-ridge")  # which learn nothing, or no weights
 FORGETTING, REMEMBERING, UNVISITED = "forgetting", "remembering", "never visited"  # panels
 NUMBERS = {0: "all", 1: "one", 2: "two", 3: "three", 5: "five", 10: "ten"}
 USES = {  # the figure's panels, by way
@@ -56,7 +57,8 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     and Random.
 
     `own` is of the learner's own ranking, without exploration; `late` and `own_late` are over the
-    last tenth of the rounds. `to_unbiased` and `to_full` are paired differences, on the same seeds,
+    last tenth of the rounds; `unvisited` is of queries that a seed never visits, after the last
+    round. `to_unbiased` and `to_full` are paired differences, on the same seeds,
     to the unbiased estimate from as many grades and to every grade seen, both of the same loss;
     `to_listnet` is that to ListNet.
     """
@@ -79,6 +81,7 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             | cells("own", group[RANKINGS["own"]])
             | cells("late", group[f"{MEASURE} late"])
             | cells("own_late", group[f"{RANKINGS['own']} late"])
+            | cells("unvisited", group["unvisited"])
             | cells("to_listnet", difference(group, last, "listnet", MEASURE))
             | cells("to_unbiased", beside(group, unbiased, MEASURE))
             | cells("to_full", beside(group, full, MEASURE))
@@ -143,7 +146,7 @@ def by_returns(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     intervals over seeds; the best learners are chosen as by `by_feedback`.
 
     returns : rounds / queries visited
-    line : the generator of the stream, whose points a line joins; "" for data sets
+    line : the generator of a stream, whose points are joined, or "data", whose points are not
 
     Raises
     ------
@@ -168,7 +171,7 @@ def by_returns(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
                     {"experiment": experiment, "learner": run["learner"], "stream": stream}
                     | {"use": panel, "feedback": whose, "measure": MEASURE}
                     | {"returns": (group["round"] / group["visited"]).mean()}
-                    | {"line": "" if run["generator"] == "data" else run["generator"]}
+                    | {"line": run["generator"]}
                     | {"rate": rate_in_words(run), "tuning": tuning}
                     | {"rounds": group["round"].max(), "reference": title(details, reference)}
                     | mean_cells(paired(group, reference, measure))
@@ -214,13 +217,13 @@ def best(part: pd.DataFrame, tuning: str, keys: tuple[str, ...]) -> Iterator[tup
 
 
 def _feedback(rows: pd.DataFrame) -> dict[str, pd.Series]:
-    """The columns of `FEEDBACK`, `ALL` and `MEMORY` that traces lack: no `seen` for learners
-    without feedback, no `use` for those that the figure by feedback leaves out.
+    """The columns of `FEEDBACK`, `ALL` and `MEMORY` that traces lack: no `seen` for those
+    without feedback or weights, no `use` for those that the figure by feedback leaves out.
     """
     of_clicks = rows["user"] != ""
     grades = rows["k"].map(lambda k: NUMBERS.get(k, str(k)))
     use = rows["way"].map(USES).where(~rows["kind"].isin(("listnet", "newton")))
-    learns = ~rows["kind"].isin(WITHOUT_FEEDBACK)
+    learns = ~rows["kind"].isin(LEFT_OUT)
     seen = rows["k"].where(rows["k"] > 0, np.inf).mask(of_clicks, 0).where(learns)
     every = seen.where(seen == np.inf)
     columns = (grades.mask(of_clicks, "clicks"), seen, use, every)
@@ -241,11 +244,11 @@ def by_use(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         base = details[key[0]]["titles"]["learners"][key[2]]
         way = WITHOUT_GRADES.get(run["kind"], run["way"] or run["kind"])
         own = cells("own", group[f"ranker_{MEASURE}"])
-        rows.append(_played_in_a_way(key, group, last, details, base, way, own))
+        rows.append(played_in_a_way(key, group, last, details, base, way, own))
     return without_failed(pd.DataFrame(rows))
 
 
-def _played_in_a_way(
+def played_in_a_way(
     key: tuple,
     group: pd.DataFrame,
     last: pd.DataFrame,
@@ -298,5 +301,5 @@ def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         first, titles = next(iter(others["learner"]), key[2]), details[key[0]]["titles"]["learners"]
         base, way = titles[first].removesuffix(", last weights"), words[run["iterate"]]
         to_last = cells("to_last", beside(group, others, MEASURE))
-        rows.append(_played_in_a_way(key, group, last, details, base, way, to_last))
+        rows.append(played_in_a_way(key, group, last, details, base, way, to_last))
     return without_failed(pd.DataFrame(rows))

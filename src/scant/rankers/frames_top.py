@@ -48,9 +48,10 @@ def top_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The final time-averaged NDCG@10 of each learner, of the lists shown and of its own ranking;
     settings as played.
 
-    `to_listnet` and `to_random` are paired differences, on the same seeds, to the first ListNet and
-    Random. Means are over the runs that did not fail. Measures that experiments asked for come
-    last, each with its t interval.
+    `unvisited` is of queries that a seed never visits, after the last round. `to_listnet` and
+    `to_random` are paired differences, on the same seeds, to the first ListNet and Random. Means
+    are over the runs that did not fail. Measures that experiments asked for come last, each with
+    its t interval.
     """
     rows, further = [], []
     for key, group, last in final_rows(traces, details):
@@ -63,6 +64,7 @@ def top_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             _identity(key, group, details)
             | {"rounds": int(group["round"].max()), "mean": mean, "low": low, "high": high}
             | cells("ranker", group[RANKINGS["own"]])
+            | cells("unvisited", group["unvisited"])
             | cells("to_listnet", difference(group, last, "listnet", MEASURE))
             | cells("to_random", difference(group, last, "random", MEASURE))
             | {name: whole[name].mean() for name in ("updates", *EVENTS)}

@@ -23,18 +23,12 @@ from scant.rankers.learners import Contextual
 
 FOLDS = 5
 ENOUGH = 1e-6  # the gap of the linear ranker's cross entropy, as a share of it
-TREES = 100  # LightGBM's default, as all that is not set below
-SETTINGS = {
-    "objective": "lambdarank",
-    "deterministic": True,
-    "force_row_wise": True,
-    "num_threads": 1,
-    "verbosity": -1,
-}
 NEEDED = (
-    "model: trees needs LightGBM, which is optional: pip install 'scant[trees]'. Or use "
-    "model: linear"
+    "boosted trees need LightGBM, which is optional: pip install 'scant[trees]'. Or leave such "
+    "learners out"
 )
+TREES = 100  # LightGBM's default, as all that is not set here
+SETTINGS = {"deterministic": True, "force_row_wise": True, "num_threads": 1, "verbosity": -1}
 
 MODEL = Setting(
     "model",
@@ -86,8 +80,8 @@ class HeldOut(Contextual):
 
     @classmethod
     def check(cls, settings) -> None:
-        if settings.get("model", MODEL.absent) == "trees" and find_spec("lightgbm") is None:
-            raise SettingError(NEEDED)
+        if settings.get("model", MODEL.absent) == "trees":
+            check_lightgbm()
 
     def fit(self, stream) -> None:
         """Fit the models.
@@ -154,17 +148,34 @@ def _trees(stream, queries: np.ndarray, radius: float) -> Callable:
     """Boosted trees (LambdaMART, with LightGBM's defaults) fitted to some queries, as a function
     from features to scores.
     """
-    try:
-        import lightgbm
-    # OSError: a library of the system that it needs, such as OpenMP's
-    except (ImportError, OSError) as error:
-        raise SettingError(f"{NEEDED} ({error})") from None
+    lightgbm = loaded_lightgbm()
     sizes = np.diff(stream.offsets)
     documents = np.repeat(queries, sizes)
     data = lightgbm.Dataset(
         stream.features[documents], stream.grades[documents], group=sizes[queries]
     )
-    return partial(lightgbm.train(SETTINGS, data, TREES).predict, num_threads=1)
+    model = lightgbm.train({**SETTINGS, "objective": "lambdarank"}, data, TREES)
+    return partial(model.predict, num_threads=1)
+
+
+def check_lightgbm() -> None:
+    """Raise a SettingError if LightGBM is not installed."""
+    if find_spec("lightgbm") is None:
+        raise SettingError(NEEDED)
+
+
+def loaded_lightgbm():
+    """The module `lightgbm`.
+
+    Raises
+    ------
+    SettingError : it is missing, or a library of the system that it needs, such as OpenMP's
+    """
+    try:
+        import lightgbm
+    except (ImportError, OSError) as error:
+        raise SettingError(f"{NEEDED} ({error})") from None
+    return lightgbm
 
 
 MODELS = {"trees": _trees, "linear": _linear}

@@ -157,6 +157,7 @@ class Contextual(declarations.Learner):
         grade
     by_weights : whether it ranks by its weights alone, but for exploration and for what it
         remembers; its compiled loop keeps them
+    lists : how many judged lists `start_from` is given before the first round
     recalls : whether it remembers every grade, and ranks a query that returns by its grades
     watches : whether its compiled loop records what `Play.watched` holds
     own_ranking : of the round, the ranking that it would show without exploration; None if that is
@@ -176,6 +177,7 @@ class Contextual(declarations.Learner):
     at_any_rate: ClassVar[bool] = False
     gives_rate: ClassVar[bool] = False
     by_weights: ClassVar[bool] = False
+    lists = 0
     recalls = False
     k: int | None = None
     watches = False

@@ -13,7 +13,7 @@ import pandas as pd
 
 from scant.measures import named
 from scant.present.slopes import late_rounds, slopes_of_seeds
-from scant.rankers import ceilings, frames, frames_steps, frames_top, traces
+from scant.rankers import ceilings, frames, frames_judged, frames_steps, frames_top, traces
 from scant.rankers.learners import MEASURES
 from scant.theory.bounds import impossible_floor
 
@@ -173,6 +173,32 @@ def lead_share(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFram
     leads = (of("listnet") - random).groupby("stream").mean()
     lead = rows["value"] - random.reindex(runs).to_numpy()
     return rows.assign(value=lead / rows["stream"].map(leads)).dropna(subset="value")
+
+
+def worth(played: Played) -> pd.DataFrame:
+    """What judged lists are worth in rounds of one grade: for a ranker of lists alone, the round at
+    which the cold learner's own ranking of queries never visited is as good; the last one for
+    lists that are worth more, see `scant.rankers.frames_judged`.
+    """
+    return _beside_cold(played, "worth")
+
+
+def overtaken(played: Played) -> pd.DataFrame:
+    """The round from which on the cold learner shows better lists than the ranker of judged lists
+    alone; the last one if it never does.
+    """
+    return _beside_cold(played, "overtaken")
+
+
+def _beside_cold(played: Played, name: str) -> pd.DataFrame:
+    """A column of `scant.rankers.frames_judged.by_seed`, of each learner that has it."""
+    rows = traces.at_tuned_rates(played.traces, frames_top.MEASURE, played.tuning)
+    found = [pd.DataFrame(columns=[*KEYS, "value"])]
+    for group, cold in frames_judged.beside_cold(_with_edges(rows)):
+        values = frames_judged.by_seed(group, cold)[name].dropna()
+        ends = group.drop_duplicates("seed", keep="last")
+        found.append(ends.assign(value=ends["seed"].map(values)).dropna(subset="value"))
+    return pd.concat(found[1:] or found, ignore_index=True)
 
 
 def regret(played: Played) -> pd.DataFrame:

@@ -48,7 +48,7 @@ TOP = (
     Question(
         "top",
         "What does it cost to see only the top?",
-        ("top-*",),
+        ("top-[!c]*", "top-competitive", "top-close-*"),  # top-clicks-* is the next question
         (
             "figure-3.4",
             "figure-aistats16.1",
@@ -59,9 +59,9 @@ TOP = (
         (
             Answer(
                 "top-feedback-cost",
-                CONVEX,
-                "come within 0.05 of what they reach with every grade seen",
-                "stay more than 0.05 behind what they reach with every grade seen",
+                "seeing only the top",
+                "costs at most 0.05 of NDCG@10",
+                "costs more than 0.05",
             ),
             Answer(
                 "top-competitive",
@@ -81,7 +81,7 @@ TOP = (
         "clicks",
         "Which learner ranks best from clicks alone?",
         ("top-clicks-*", "seen-clicks-*"),
-        ("figure-clicks", "figure-top-k"),
+        ("figure-clicks",),
         (
             Answer(
                 "top-clicks-pdgd-above-dbgd",
@@ -107,14 +107,26 @@ TOP = (
     Question(
         "feedback",
         "What does each bit of feedback cost?",
-        ("seen-*", "steps-feedback-cost", "steps-adagrad"),
-        ("figure-feedback", "figure-steps-top", "figure-seen-worlds"),
+        ("seen-*", "steps-adagrad"),
+        ("figure-returns", "figure-feedback", "figure-steps-top", "figure-seen-worlds"),
         (
             Answer(
-                "seen-one-near-listnet",
-                "from one grade LinUCB",
-                "comes within 0.03 of ListNet, which sees all,",
-                "stays more than 0.03 behind ListNet, which sees all,",
+                "seen-one-near-best",
+                "on queries never visited LinUCB from one grade a round",
+                "comes within 5 % of linear learners from every grade",
+                "stays more than 5 % behind linear learners from every grade",
+            ),
+            Answer(
+                "seen-memory-overtakes",
+                "one grade a round, remembered where queries come back,",
+                "ranks better than every grade forgotten",
+                "ranks worse than every grade forgotten",
+            ),
+            Answer(
+                "seen-one-costs-memory",
+                "among learners that remember, one grade a round",
+                "costs more than 0.1 of NDCG@10",
+                "costs less than 0.1 of NDCG@10",
             ),
             Answer(
                 "seen-least-squares",
@@ -130,9 +142,9 @@ TOP = (
             ),
             Answer(
                 "seen-papers-constant",
-                "the papers' estimate with its constant",
-                "comes within 0.06 of ListNet on the simulated stream",
-                "stays more than 0.06 behind ListNet on the simulated stream",
+                "with their constant the papers' estimates",
+                "come within 0.06 of ListNet",
+                "stay more than 0.06 behind ListNet",
             ),
             Answer(
                 "seen-falling",
@@ -146,11 +158,37 @@ TOP = (
                 "ranks more than 0.05 better than greedy learners",
                 "does not rank more than 0.05 better than greedy learners",
             ),
+        ),
+    ),
+    Question(
+        "judged",
+        "What is a judged list worth, and a single click?",
+        ("judged-*", "click-one-*"),
+        ("figure-worth", "figure-one-click"),
+        (
             Answer(
-                "steps-feedback-cost",
-                "squared, KL and RankSVM, with AdaGrad's steps,",
-                "do better with every grade than from the top",
-                "do worse with every grade than from the top",
+                "judged-ten-lists",
+                "ten lists that a human judged",
+                "are worth 100 rounds of one grade or more",
+                "are worth less than 100 rounds of one grade",
+            ),
+            Answer(
+                "judged-leaning",
+                "lists by a judge who leans by one standard deviation",
+                "are never worth 100 rounds, however many",
+                "are worth 100 rounds if they are many",
+            ),
+            Answer(
+                "judged-chosen-safe",
+                "a start that is kept only while it predicts",
+                "costs less than 0.03, whoever judged",
+                "may cost 0.03",
+            ),
+            Answer(
+                "click-one-near-pdgd",
+                "on MQ2008 LinUCB from the first click alone",
+                "comes within 5 % of PDGD, from ten",
+                "stays more than 5 % behind PDGD, from ten",
             ),
         ),
     ),

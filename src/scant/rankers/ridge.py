@@ -14,11 +14,15 @@ import numpy as np
 from scant.declare.declarations import Look, Setting, whole_number
 from scant.errors import SettingError
 from scant.measures import rank
-from scant.rankers import clicks, estimators
+from scant.rankers import clicks, estimators, judges
 from scant.rankers.learners import REMEMBER, Contextual
 
 EXPLORE = ("greedy", "ucb", "thompson")  # in the order of scant.kernels.ridge
 EVERY_GRADE = 2**31 - 1  # a k that no query has as many documents as
+# With what weight each state of a learner has judged lists, by how it starts. Of states with equal
+# errors the first shows.
+COLD, TRUSTED, CHOSEN, ALONE = "none", "trusted", "chosen", "alone"
+STATES = {COLD: (0.0,), TRUSTED: (1.0,), CHOSEN: (1.0, 0.1, 0.0), ALONE: (1.0,)}
 
 
 def _numbers(name: str, about: str) -> Setting:
@@ -36,7 +40,7 @@ K = Setting(
 )
 WITHIN = Setting(
     "within",
-    {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    {"type": "number", "minimum": 0, "maximum": 1},
     "The share of their means over the documents seen that is taken from features and grades "
     "before they are fitted: with 1 nothing but differences within a query is learnt, and nothing "
     "from one grade.",
@@ -64,6 +68,24 @@ PROPENSITIES = Setting(
     "at (known), or that corrected for trust (affine), as of the kind ips.",
     ours=True,
 )
+START = Setting(
+    "start",
+    {"enum": [*STATES]},
+    "What it makes of judged lists: nothing (none); rounds of its own before the first (trusted); "
+    "three states, with the lists, with a tenth of their weight and without them, that learn from "
+    "the same grades, each round being shown by the state whose squared errors on the grades seen "
+    "so far are least (chosen); or all that it ever learns from (alone).",
+    absent=COLD,
+    ours=True,
+)
+LISTS = Setting("lists", whole_number(), "How many judged lists it starts from.")
+JUDGED_BY = Setting(
+    "judged_by",
+    judges.RULE,
+    "Who judged the lists: human, for the grades of the data; column, for those of a second judge "
+    "in the data; coin, for any grade; wrong, leans or confusion, for a judge who errs so.",
+    absent=judges.HUMAN,
+)
 LAMBDAS = _numbers(
     "lambdas", "The penalties of ridge regression to play; one is chosen as rates are."
 )
@@ -86,9 +108,11 @@ class Settings:
     alpha : how many standard errors are added to a score, or how far weights are drawn
     within : the share of the means over the documents seen that is taken from what is fitted
     remember : whether it remembers grades
+    refits : how often boosted trees are fitted, see `boosted`
     user : the name of the user from whose clicks it learns; "" if it sees grades
     click, stop, look : the user's probabilities, see `clicks.User`
     propensities : what clicks are divided by, see `PROPENSITIES`; "none" for nothing
+    start, lists, judged_by : what it makes of how many judged lists, and the judge in words
     measure : the measure whose loss is recorded as the learner's own
     """
 
@@ -98,11 +122,15 @@ class Settings:
     alpha: float
     within: float = 0.0
     remember: bool = False
+    refits: int = 0
     user: str = ""
     click: tuple[tuple[float, ...], ...] = ()
     stop: tuple[float, ...] = ()
     look: tuple[float, ...] = (1.0,)
     propensities: str = "none"
+    start: str = COLD
+    lists: int = 0
+    judged_by: str = ""
     measure: str = "ndcg@10"
 
 
@@ -116,7 +144,7 @@ class Ridge(Contextual):
     normal distribution N(w, alpha² A^-1) (thompson). If it remembers, a document that was seen
     before has the mean of its grades in the place of x' w, without a standard error. The share
     `within` of the means of x and g over the documents seen in a round is taken from them before
-    they are fitted.
+    they are fitted. A start that is chosen has three such A and b, see `STATES`.
     """
 
     kind = "ridge"
@@ -125,6 +153,7 @@ class Ridge(Contextual):
         "al. 2010) or by Thompson sampling (Agrawal & Goyal 2013) at place k."
     )
     settings = (K, EXPLORED, LAMBDAS, ALPHAS, WITHIN, REMEMBER, USER, PROPENSITIES)
+    settings += (START, LISTS, JUDGED_BY)
     looks: ClassVar = {"": Look("vermilion", "*"), "greedy": Look("vermilion", "s", ":")}
     sees = "top"
     branch = 0
@@ -143,17 +172,46 @@ class Ridge(Contextual):
                 self.chances = self.user.propensities(shown)
             elif settings.propensities == "affine":
                 self.chances, self.shifts = self.user.affine(shown)
-        self.weights = np.zeros(n)
-        self.matrix, self.sums = rate * np.eye(n), np.zeros(n)
-        self.root = np.eye(n) / np.sqrt(rate)  # root root' is the matrix's inverse
+        # of each state, root root' being the inverse of the matrix
+        states = len(STATES[settings.start])
+        self.matrices, self.sums = np.tile(rate * np.eye(n), (states, 1, 1)), np.zeros((states, n))
+        self.roots = np.tile(np.eye(n) / np.sqrt(rate), (states, 1, 1))
+        self.fitted, self.errors = np.zeros((states, n)), np.zeros(states)
+        self.weights = self.fitted[0].copy()
+
+    @property
+    def lists(self) -> int:
+        """How many judged lists it starts from."""
+        return self.setup.lists
+
+    def start_from(self, lists) -> None:
+        """Take in judged lists, (features (m, d), grades (m)) of each. Grades are shares of the
+        largest one if it learns from clicks.
+        """
+        most = self.facts["largest_grade"] if self.user else 1
+        for features, grades in lists:
+            documents, of_seen = self._less_means(_with_intercept(features), grades / most)
+            for state, weight in enumerate(STATES[self.setup.start]):
+                self.matrices[state] += weight * documents.T @ documents
+                self.sums[state] += weight * documents.T @ of_seen
+        self.fitted = np.linalg.solve(self.matrices, self.sums[:, :, None])[:, :, 0]
+        self.roots = np.linalg.cholesky(np.linalg.inv(self.matrices))
+        self.weights = self.fitted[0].copy()
+
+    def _less_means(self, documents, answers) -> tuple[np.ndarray, np.ndarray]:
+        """Features of documents and what was seen of them, less a share of their means."""
+        share = self.setup.within
+        return documents - share * documents.mean(axis=0), answers - share * answers.mean()
 
     @classmethod
     def complete_settings(cls, entry, readings, facts):
         k, explore = entry.get("k", K.absent), entry.get("explore", EXPLORED.absent)
         alpha = 0.0 if explore == "greedy" else entry["alpha"]
         k = EVERY_GRADE if k == estimators.ALL else k
-        names = ("within", "remember", "propensities")
+        names = ("within", "remember", "refits", "propensities", "start", "lists")
         options = {key: entry[key] for key in names if key in entry}
+        if options.get("start", COLD) != COLD:
+            options["judged_by"] = judges.name(entry.get("judged_by", judges.HUMAN))
         if chosen := entry.get("user"):
             user = clicks.user_for(chosen, facts["largest_grade"])
             options |= {"click": user.click, "stop": user.stop, "look": user.look}
@@ -184,6 +242,24 @@ class Ridge(Contextual):
         if k == 1 and settings.get("within") == 1:
             raise SettingError("within: one grade less its own mean teaches nothing. Use k above 1")
         cls._check_user(settings, k)
+        cls._check_start(settings)
+
+    @classmethod
+    def _check_start(cls, settings) -> None:
+        """Raise a SettingError for a start without lists, for lists without a start, and for a
+        judge of no grades.
+        """
+        start = settings.get("start", COLD)
+        for key in ("lists", "judged_by"):
+            if start == COLD and key in settings:
+                raise SettingError(f"{key} do nothing: say start: trusted, chosen or alone")
+        if start != COLD and "lists" not in settings:
+            raise SettingError(f"start: {start} needs judged lists. Say how many, as in lists: 30")
+        judges.check_fits(settings.get("judged_by"))
+        if start == ALONE and {"k", "explore", "user", "remember"} & settings.keys():
+            raise SettingError(
+                "start: alone learns from no round: leave k, explore, user and remember out"
+            )
 
     @classmethod
     def _check_user(cls, settings, k) -> None:
@@ -218,12 +294,13 @@ class Ridge(Contextual):
         if self.setup.explore == "greedy":
             return ranking
         if self.setup.explore == "ucb":
-            widths = np.sqrt(np.einsum("ij,jk,ik->i", x, np.linalg.inv(self.matrix), x))
+            inverse = np.linalg.inv(self.matrices[self.state])
+            widths = np.sqrt(np.einsum("ij,jk,ik->i", x, inverse, x))
             widths[known] = 0.0
             values = (scores + self.weights[-1] + self.setup.alpha * widths).astype(np.float32)
         else:
             normal = np.array([self.random.standard_normal() for _ in self.weights])
-            drawn = self.weights + self.setup.alpha * self.root @ normal
+            drawn = self.weights + self.setup.alpha * self.roots[self.state] @ normal
             values = self.scores(features, drawn[:-1])
             values[known] = means - drawn[-1]
         candidates = np.sort(ranking[slot:])
@@ -233,7 +310,9 @@ class Ridge(Contextual):
 
     def learn(self, features, grades, ranking) -> bool:
         """Fit the grades of the first k documents shown, too."""
-        seen, within = ranking[: self.k], self.setup.within
+        if self.setup.start == ALONE:
+            return False
+        seen = ranking[: self.k]
         documents, of_seen = _with_intercept(features[seen]), grades[seen].astype(np.float64)
         if self.user:
             clicked = self.user.clicks(grades[seen], self.random)
@@ -242,18 +321,23 @@ class Ridge(Contextual):
             sums, counts = self._memory(features)
             sums[seen] += of_seen
             counts[seen] += 1
-        documents -= within * documents.mean(axis=0)
-        of_seen -= within * of_seen.mean()
-        for x, grade in zip(documents, of_seen, strict=True):
-            self.matrix += np.outer(x, x)
+        for x, grade in zip(*self._less_means(documents, of_seen), strict=True):
+            self.errors += (grade - self.fitted @ x) ** 2
+            self.matrices += np.outer(x, x)
             self.sums += grade * x
-            if self.setup.explore == "thompson":
-                turned = self.root.T @ x
+            self.fitted = np.linalg.solve(self.matrices, self.sums[:, :, None])[:, :, 0]
+            for root in self.roots if self.setup.explore == "thompson" else ():
+                turned = root.T @ x
                 square = turned @ turned
                 shrink = (1 - 1 / np.sqrt(1 + square)) / square
-                self.root -= shrink * np.outer(self.root @ turned, turned)
-        self.weights = np.linalg.solve(self.matrix, self.sums)
+                root -= shrink * np.outer(root @ turned, turned)
+        self.weights = self.fitted[self.state].copy()
         return True
+
+    @property
+    def state(self) -> int:
+        """The state that shows the next round."""
+        return int(np.argmin(self.errors))
 
     def _memory(self, features) -> np.ndarray:
         """The sums and the counts of the grades seen of a query's documents: float64 (2 x m)."""
@@ -276,7 +360,7 @@ class Ridge(Contextual):
         click = self.user.chances(setup.k) if self.user else np.empty((0, 0))
         learner = ridge.Learner(
             explore,
-            setup.k,
+            0 if setup.start == ALONE else setup.k,
             float(self.rate),
             float(setup.alpha),
             float(setup.within),
@@ -289,6 +373,9 @@ class Ridge(Contextual):
         own = {name: records[name] for name in ("ranker", "events")}
         own["sums"] = np.zeros(documents if setup.remember else 0)
         own["counts"] = np.zeros(documents, np.int32)
+        own["fitted"], own["errors"] = self.fitted, self.errors
+        roots = self.setup.explore == "thompson"
+        own["spreads"] = self.roots if roots else np.linalg.inv(self.matrices)
         return ridge.play, {"learner": learner, **own}
 
 

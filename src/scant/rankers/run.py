@@ -20,7 +20,7 @@ from scant.declare.runs import kept_rounds, origin, table_of
 from scant.errors import SettingError, errors_of
 from scant.files import write_parquet
 from scant.randomness import generator
-from scant.rankers import learners, top, unvisited
+from scant.rankers import judges, learners, top, unvisited
 from scant.rankers.adversary import LowerBoundAdversary
 from scant.rankers.learners import MEASURES, Contextual, class_of
 from scant.rankers.play import (
@@ -93,14 +93,19 @@ def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
     cls = class_of(entry["kind"], LEARNERS[job["kind"]])
     options = list(product(cls.variants(entry), cls.rates(entry, job)))
     in_turn = _choosing_first(seeds, stream_paths) if "grid" in job else (seeds, stream_paths)
-    tables, learner = [], None
+    tables, learner, of_lists = [], None, []
     for seed, stream in opened(*in_turn):
         if "grid" in job and seed < TUNING and len(options) > 1:
             options = [_best(options, tables)]
-        of_seed, last = _play_seed(job, seed, stream, cls, options)
+        of_seed, last, judged = _play_seed(job, seed, stream, cls, options)
         tables += of_seed
+        of_lists.append(judged)
         learner = learner or last
     metadata = {"resolved": asdict(learner.setup), "own_measure": learner.setup.measure}
+    if "lists" in entry:  # means over seeds
+        graded, told = np.mean(of_lists, axis=0)
+        metadata["graded"] = float(graded)
+        metadata |= {} if np.isnan(told) else {"cue_tells": float(told)}
     write_parquet(pa.concat_tables(tables), target, job | metadata | origin(seeds, stream_paths))
 
 
@@ -147,10 +152,7 @@ def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
     ------
     SettingError : no query is left to play
     """
-    axes, apart = _axes(job, seed), NO_ROUNDS
-    if job.get("unvisited"):
-        random = generator(*axes, "unvisited")
-        apart = unvisited.set_aside(playable(stream, job["empty"]), job["unvisited"], random)
+    axes, apart = _axes(job, seed), np.concatenate(set_aside(job, seed, stream))
     random = generator(*axes, "queries")
     resampled = generator(*axes, "resampled") if job.get("queries") == "resampled" else None
     queries = query_order(
@@ -166,6 +168,31 @@ def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
     if not len(queries):
         raise SettingError(f"streams.{job['stream']}: no query is left to play. See empty and keep")
     return queries
+
+
+def set_aside(job: dict, seed: int, stream: streams.Stream) -> list[np.ndarray]:
+    """The queries that are kept out of all rounds: those never visited, and the judged ones."""
+    if not (job.get("unvisited") or job.get("judged")):
+        return [NO_ROUNDS, NO_ROUNDS]
+    how_many = [job.get("unvisited", 0), job.get("judged", 0)]
+    random = generator(*_axes(job, seed), "unvisited")
+    return unvisited.set_aside(stream, playable(stream, job["empty"]), how_many, random)
+
+
+def judged_lists(job: dict, seed: int, stream: streams.Stream) -> tuple[list[tuple], float]:
+    """The judged lists of a run, (features, grades) of each, and what the judge's cue tells of
+    grades, see `judges.Judge`.
+
+    Raises
+    ------
+    SettingError : there are not so many judged queries, or the judge does not fit the stream
+    """
+    entry, judged = job["learner_settings"], set_aside(job, seed, stream)[1]
+    eligible = len(np.unique(stream.query[playable(stream, job["empty"])]))
+    judges.check_number(entry["lists"], job["judged"], eligible)
+    random = generator(*_axes(job, seed), "judge")
+    judge = judges.Judge(entry.get("judged_by", judges.HUMAN), stream, random)
+    return [(stream[q][0], judge.grades(q)) for q in judged[: entry["lists"]]], judge.told
 
 
 def _axes(job: dict, seed: int) -> tuple:
@@ -185,15 +212,16 @@ def _play_seed(
     stream: streams.Stream | None,
     cls: type[Contextual],
     options: list[tuple],
-) -> tuple[list[pa.Table], Contextual]:
-    """The traces of one seed, one table for each variant and rate, and the learner that played
-    last.
+) -> tuple[list[pa.Table], Contextual, tuple[int, float]]:
+    """The traces of one seed, one table for each variant and rate, the learner that played last,
+    and of judged lists how many grades they have, and what the judge's cue tells, see
+    `judges.Judge`.
 
     cls : of the learner
     options : its variants, each with a rate
     """
     entry, axes, tables = job["learner_settings"], _axes(job, seed), []
-    queries, others = None, NO_ROUNDS
+    queries, others, lists, told = None, NO_ROUNDS, [], math.nan
     if stream is None:
         adversary = LowerBoundAdversary(**job["stream_settings"]["settings"])
         facts = adversary.metadata() | {"rounds": adversary.rounds}
@@ -201,13 +229,19 @@ def _play_seed(
         queries = queries_of(job, seed, stream)
         facts = stream.metadata | {"rounds": len(queries)}
         if job["kind"] == "top" and seed < TUNING:
-            others = unvisited.never_visited(stream, queries, playable(stream, job["empty"]))
+            met = np.r_[queries, set_aside(job, seed, stream)[1]]
+            others = unvisited.never_visited(stream, met, playable(stream, job["empty"]))
+        if entry.get("lists"):
+            with errors_of(f"learners.{job['learner']} on streams.{job['stream']}"):
+                lists, told = judged_lists(job, seed, stream)
     several = len(cls.variants(entry)) > 1
     for variant, rate in options:
         noise = generator(*axes, "noise")  # the same for each learner, variant and rate
         with errors_of(f"learners.{job['learner']} on streams.{job['stream']}"):
             measures = recorded(job.get("measures") or (), facts["largest_grade"])
             learner = cls.from_study(variant, job, facts, rate, noise)
+        if learner.lists:
+            learner.start_from(lists)
         where, general = f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}", None
         with naming(where):
             if stream is None:
@@ -233,7 +267,7 @@ def _play_seed(
                 top.CHOSEN + key, pa.repeat(float(variant[key]), len(table))
             )
         tables.append(table)
-    return tables, learner
+    return tables, learner, (sum(len(grades) for _, grades in lists), told)
 
 
 def trace(

@@ -150,6 +150,20 @@ def largest_grade(stream: dict, datasets: Mapping) -> int | None:
     return _drawn(stream).get("grades")
 
 
+def sizes(stream: dict, datasets: Mapping) -> dict[str, int]:
+    """How many `queries` and `features` a stream with these settings has, as far as this is known
+    without its data.
+    """
+    if "dataset" not in stream:
+        return _drawn(stream)
+    dataset = datasets[stream["dataset"]]
+    known = {"features": dataset.features}
+    if "retrieval" in stream:
+        return known | stream["retrieval"]
+    counts = [dataset.part(part).queries for part in stream.get("parts", dataset.cover)]
+    return known if None in counts else known | {"queries": sum(counts)}
+
+
 def _drawn(stream: dict) -> dict:
     """The settings that a simulated stream is drawn with."""
     from scant.rankers.generators import GENERATORS  # here, since only planning needs it

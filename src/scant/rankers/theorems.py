@@ -203,24 +203,28 @@ def _slam_gradient() -> Iterator[Check]:
 
 
 def _weight_ratios() -> Iterator[Check]:
-    """How v_max, the largest ratio of NDCG's weights, grows with m: as its logarithm, and for
-    NDCG@k not at all.
+    """How v_max, the largest ratio of NDCG's weights, grows: as the logarithm of how many places
+    count, which are all m, or k of them.
     """
-    for name, cut, sizes in (("NDCG", None, (10, 1000)), ("NDCG@k", 10, (20, 2000))):
+    for name, sizes, places in (
+        ("NDCG", (10, 1000), (10, 1000)),
+        ("NDCG@k, by k", (2000, 2000), (10, 100)),
+        ("NDCG@k, by m", (20, 2000), (10, 10)),
+    ):
         ratios = []
-        for m in sizes:
+        for m, cut in zip(sizes, places, strict=True):
             grades = np.ones(m, int)
             grades[0] = 4
             weights = surrogates.slam_weights("ndcg", np.zeros(m), grades, cut)
             positive = weights[weights > 0]
             ratios.append(positive.max() / positive.min())
-        places = sizes if cut is None else (cut, cut)
         growth = ratios[1] / ratios[0] / (math.log(1 + places[1]) / math.log(1 + places[0]))
         yield Check(
             f"v_max, {name}",
             "thesis, 2.5.1.1",
             "growth of v_max over that of the logarithm of how many places count",
-            f"one document of grade 4, others of grade 1, {sizes[0]} and {sizes[1]:,} documents",
+            f"one document of grade 4, others of grade 1, {sizes[0]:,} and {sizes[1]:,} documents, "
+            f"{places[0]} and {places[1]:,} places",
             sizes[1],
             growth,
             "=",

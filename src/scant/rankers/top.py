@@ -15,6 +15,7 @@ from scant.declare.declarations import Look, Setting, settings_of, whole_number
 from scant.errors import SettingError
 from scant.measures import rank
 from scant.rankers import click_learners, estimators, held_out, steps
+from scant.rankers.boosted import Boosted
 from scant.rankers.learners import RATES, REMEMBER, STEPS, Contextual, Ideal, Random
 from scant.rankers.newton import Newton
 from scant.rankers.policy_gradient import PolicyGradient
@@ -767,7 +768,7 @@ class ListNetDescent(Top):
 
 
 DESCENDING = {learner.kind: learner for learner in (RTop, Seen, GradientDescent, ListNetDescent)}
-OTHERS = (Random, Ideal, Ridge, Newton, PolicyGradient)
+OTHERS = (Random, Ideal, Ridge, Boosted, Newton, PolicyGradient)
 LEARNERS = (
     DESCENDING
     | {learner.kind: learner for learner in OTHERS}

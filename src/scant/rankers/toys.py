@@ -31,5 +31,8 @@ def play() -> None:
         )
         ranksvm = {"kind": "rtop", "surrogate": "ranksvm"}
         run.run(JOB | TOP | {"learner_settings": ranksvm}, target, [0], drawn)
-        run.run(JOB | TOP | {"learner_settings": {"kind": "pdgd"}}, target, [0], drawn)
+        ucb = {"kind": "ridge", "explore": "ucb"}
+        run.run(JOB | TOP | {"unvisited": 5, "learner_settings": ucb}, target, [0], drawn)
+        for kind in ("newton", "pdgd"):
+            run.run(JOB | TOP | {"learner_settings": {"kind": kind}}, target, [0], drawn)
         comparator.compare(JOB | TOP | {"judge": "ranksvm"}, target, [0], drawn)

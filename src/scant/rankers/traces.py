@@ -37,6 +37,10 @@ PLAYED = {
     "user": "",
     "iterate": "",
     "remember": False,
+    "explore": "",
+    "start": "",
+    "lists": 0,
+    "judged_by": "",
     "way": "",
 }
 AS_SEEN, CONTROL, UNBIASED, EVERY_GRADE = "as seen", "control variate", "unbiased", "every grade"
@@ -71,6 +75,7 @@ def identity(run: dict) -> dict:
         played["k"] = 0
     if columns["kind"] == PolicyGradient.kind:
         played["k"] = PolicyGradient.k
+    columns |= {key: run.get(key, math.nan) for key in ("graded", "cue_tells")}  # of judged lists
     played["way"] = way(columns["kind"], played)
     columns |= {key: type(none)(played.get(key, none)) for key, none in PLAYED.items()}
     stream = run["stream_settings"]

@@ -8,6 +8,7 @@ import numpy as np
 
 from scant.data.stream import CUT, Stream
 from scant.declare.runs import spaced_rounds
+from scant.rankers.judges import part_of
 from scant.rankers.learners import MEASURES, Contextual
 from scant.rankers.play import Play, tables_of
 
@@ -19,13 +20,22 @@ def milestones(rounds: int) -> np.ndarray:
     return spaced_rounds(rounds, PER_DECADE)
 
 
-def set_aside(queries: np.ndarray, how_many: float, random: np.random.Generator) -> np.ndarray:
-    """A random choice of `queries`, to be kept out of all rounds.
+def set_aside(
+    stream: Stream, eligible: np.ndarray, how_many: list[float], random: np.random.Generator
+) -> list[np.ndarray]:
+    """Queries drawn from the eligible ones, to be kept out of all rounds, in parts: all copies of a
+    query, with the same id, are in one.
 
-    how_many : their number if it is 1 or more, else their share
+    how_many : of each part, the number of different queries if it is 1 or more, else their share
     """
-    number = int(how_many if how_many >= 1 else round(how_many * len(queries)))
-    return random.permutation(queries)[:number]
+    first = np.sort(np.unique(stream.query[eligible], return_index=True)[1])
+    drawn, parts = random.permutation(eligible[first]), []
+    for number in how_many:
+        size = part_of(number, len(first))
+        copies = np.isin(stream.query[eligible], stream.query[drawn[:size]])
+        parts.append(np.r_[drawn[:size], np.setdiff1d(eligible[copies], drawn[:size])])
+        drawn = drawn[size:]
+    return parts
 
 
 def never_visited(stream: Stream, queries: np.ndarray, eligible: np.ndarray) -> np.ndarray:

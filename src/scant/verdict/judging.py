@@ -11,6 +11,7 @@ import pandas as pd
 from scant.errors import SettingError, check_name, unknown
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
+from scant.verdict.anytime import LEAST_SEEDS
 from scant.verdict.examined import Cell, Reading
 from scant.verdict.selection import all_fit, fits, in_words
 from scant.verdict.words import SILENT
@@ -56,8 +57,12 @@ def _verdict(claim: dict, cells: list[Cell], seeds: list) -> verdicts.Verdict:
         interval, values = _claimed(claim, cells, seeds), differences
         if not drawn:  # all seeds are one observation
             values = values.where(values.index == values.first_valid_index())
-        verdict = verdicts.judge(values, interval, first.within, first.share)
-        verdict = verdict if drawn else replace(verdict, test="nothing drawn")
+        if drawn and all(map(_equal, cells)):
+            alike = verdicts.certain(values, interval)
+            verdict = replace(alike, test=verdicts.EQUAL, missed=1.0)  # other seeds may differ
+        else:
+            verdict = verdicts.judge(values, interval, first.within, first.share)
+            verdict = verdict if drawn else replace(verdict, test="nothing drawn")
     return _silenced(verdict, all(map(_says_nothing, cells)))
 
 
@@ -88,6 +93,12 @@ def _exactly(claim: dict, values: pd.Series) -> verdicts.Verdict:
         return verdicts.exact(values, 0.0, tolerance)
     at_most = verdicts.claimed("slope", tolerance, bound=most)
     return replace(verdicts.certain([values.max()], at_most), n=len(values))
+
+
+def _equal(cell: Cell) -> bool:
+    """Whether two learners came to the same with every seed, and seeds are enough for a test."""
+    values = cell.differences.dropna()
+    return bool(cell.against and len(values) >= LEAST_SEEDS and not values.any())
 
 
 def _silenced(verdict: verdicts.Verdict, silent: bool) -> verdicts.Verdict:

@@ -29,6 +29,7 @@ MOST_SEEDS = 10**6  # a claim that needs more counts as one that no number of se
 SAWTOOTH = 3.0  # the power for a share may fall below 0.8 again within this, over the effect, seeds
 ROUNDING = 1e-12  # values this close to a margin count as equal to it
 T, BINOMIAL, EXACT, NONE = "anytime t", "anytime binomial", "exact", "none"
+EQUAL = "equal"  # two sides that come to the same with every seed
 
 
 class Claimed(NamedTuple):
@@ -133,8 +134,9 @@ class Verdict:
         for the family; NaN where so few seeds give no bound
     n : the number of seeds; of exact claims, of numbers compared
     p_holds, p_fails : p-values for the claim and for its contrary; after `holm`, the adjusted ones
-    test : "anytime t"; "anytime binomial" of shares; "exact" where no chance is involved; "nothing
-        drawn" where all seeds are one observation; "none" of fewer than two seeds
+    test : "anytime t"; "anytime binomial" of shares; "equal" where two learners came to the same
+        with every seed; "exact" where no chance is involved; "nothing drawn" where all seeds are
+        one observation; "none" of fewer than two seeds
     threshold : the largest p-value, before `holm` adjusts it, that decides the claim
     sides : for each cell of the claim, what seeds say of each end of the claimed interval
     inside : in how many seeds it is as claimed; a value on the margin counts against the claim
@@ -312,6 +314,7 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     weakest = max([*tested, *speaking], key=lambda verdict: verdict.p_holds)
     failing = min(speaking, key=lambda verdict: verdict.p_fails)
     p_holds, p_fails = weakest.p_holds, min(1.0, max(1, len(tested)) * failing.p_fails)
+    by_chance = sum(one.test != EQUAL for one in tested)
     missed, sides = [one.missed for one in tested], [side for one in tested for side in one.sides]
     return replace(
         weakest,
@@ -319,7 +322,7 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
         p_holds=p_holds,
         p_fails=p_fails,
         threshold=THRESHOLD,
-        sides=tuple(sides) if len(sides) == len(tested) else (),
+        sides=tuple(sides) if len(sides) == by_chance else (),
         missed=max(missed, default=0.0) if p_holds < p_fails else failing.missed,
     )
 

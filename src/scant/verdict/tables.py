@@ -31,6 +31,7 @@ from scant.verdict.readings import BESIDE, CELL_COLUMNS, COLUMNS, OVERALL, Claim
 from scant.verdict.words import DECIDED, DIFFERS, SILENT, UNTESTABLE, UNTOLD
 
 PLACES = 4  # that a text names; of more it says how many
+FAR = 10  # a claim that needs so many times the seeds is too near to its margin to be decided
 
 
 def read_theory(paths) -> dict[str, pd.DataFrame]:
@@ -422,7 +423,8 @@ def _undecided(one: Judged, cell: Cell | None, decides: verdicts.Verdict) -> str
         several = f"it holds in {holding} and fails in none; here "
     enough = "no number of seeds is known to be enough"
     if math.isfinite(seeds):
-        enough = f"{words.needed(seeds)} would decide it"
+        near = "it is too near, for how much seeds differ: " if seeds > FAR * decides.n else ""
+        enough = f"{near}{words.needed(seeds)} would decide it"
     return f"{several}the interval has values on both sides of what is claimed; {enough}"
 
 
