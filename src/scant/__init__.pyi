@@ -21,4 +21,7 @@ def play(
     seeds: int = 16,
     k: int | None = None,
     rounds: int = 10_000,
+    judged: str | Mapping[str, Any] | ArrayLike | None = None,
+    lists: int = 30,
+    start: str = "chosen",
 ) -> Leaderboard: ...
