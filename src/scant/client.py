@@ -79,6 +79,6 @@ def _done_here() -> tuple[int, float, int]:
 
 
 def _made(outputs: list[str], seconds: float, memory: int) -> str:
-    """The last line of a job's log. memory : in KiB"""
+    """The last line of a job's log; `memory` is in KiB."""
     more = f" and {len(outputs) - 1} more like it" if outputs[1:] else ""
     return f"made {outputs[0]}{more}: {seconds:.2f} s of processor, at most {memory // 1024} MB"

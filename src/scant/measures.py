@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from scant.declare.declarations import own
 from scant.errors import SettingError, unknown
@@ -31,7 +32,7 @@ GAINS = np.ldexp(1.0, np.arange(MAX_GRADE + 1)) - 1.0
 ERR_GRADE = 4  # the top of ERR's scale, as in Chapelle et al. (2009) and in TREC's gdeval
 
 
-def rank(scores):
+def rank(scores: ArrayLike) -> np.ndarray:
     """The ranking by descending score, ties by document index.
 
     Parameters
@@ -111,7 +112,7 @@ def dcg(ranking, grades, k=None):
     return _dcg(ranked, as_cutoff(k, len(ranked)))
 
 
-def ndcg(ranking, grades, k=10, empty=0.0):
+def ndcg(ranking: ArrayLike, grades: ArrayLike, k: int | None = 10, empty: float = 0.0) -> float:
     """DCG@k divided by the greatest DCG@k of any ranking (perceptron paper, Eq. 1).
 
     Parameters

@@ -9,15 +9,17 @@ says where.
 """
 
 from functools import wraps
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from scant.measures import GAINS, as_cutoff, as_grades, as_scores, discount
 
 # kl takes the exponential only up to here: exp(300) is about 2e130, so that its square, sums of it
 # and its quotients by small probabilities all stay finite.
 EXP_CLIP = 300.0
+Surrogate = TypeVar("Surrogate")
 
 
 class Evaluation(NamedTuple):
@@ -40,7 +42,7 @@ def _query(scores, grades):
     return scores, as_grades(grades, len(scores))
 
 
-def _of_query(surrogate):
+def _of_query(surrogate: Surrogate) -> Surrogate:
     """Have a surrogate check its scores and grades; `__wrapped__` is the one that takes them as
     checked arrays. Those of `squared`, `kl` and `ranksvm` take any number of queries at once, of
     shape (..., m).
@@ -54,7 +56,9 @@ def _of_query(surrogate):
     return checked
 
 
-def slam_weights(kind, scores, grades, k=None):
+def slam_weights(
+    kind: str, scores: ArrayLike, grades: ArrayLike, k: int | None = None
+) -> np.ndarray:
     """The weights that make `slam` an upper bound of a measure's loss.
 
     Documents are ordered by grade, then by score, both descending, then by index. "ap": `1/r` on
@@ -107,7 +111,9 @@ def average_within_grade(weights, grades):
 
 
 @_of_query
-def slam(scores, grades, weights, margin=1.0):
+def slam(
+    scores: ArrayLike, grades: ArrayLike, weights: ArrayLike, margin: float | str = 1.0
+) -> tuple[float, np.ndarray]:
     """Weighted hinge of each document against the best-scored document of lower grade.
 
     `sum_i v_i max(0, max_{j: R_j < R_i} (margin + s_j - s_i))` (perceptron paper, Eq. 9). For each

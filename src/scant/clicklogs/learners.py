@@ -150,6 +150,7 @@ class Estimator(OnLog):
     weighted: ClassVar[Callable[[Case], Weighted]]
 
     def of(self, log: Log, site: Site) -> Weighted:
+        """The weighted documents of each visit of a log."""
         look, _ = self.curve(estimates.counted(log, site.logging), site)
         return self.weighted(Case(log, site.logging, site.target, look))
 

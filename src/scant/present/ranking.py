@@ -135,7 +135,7 @@ def by_measure(runs: Runs) -> list[Finals]:
 
 
 def _finals(name: str, frame, details_by_name: dict, measure=None, tuning=None) -> Finals | None:
-    """The same as `finals`, of traces as `traces.read` gives them."""
+    """What `finals` returns, from the traces that `traces.read` returns."""
     details = details_by_name[name]
     declared = families.of(details).quantities
     final = next((name for name, quantity in declared.items() if quantity.better), None)

@@ -489,7 +489,7 @@ def _lost(frame: pd.DataFrame, uses: list[str]) -> str:
     """What seeing one grade a round costs, on the streams with the least and with the largest cost,
     as a title.
 
-    It is of the last use in `uses` that is no estimate: where there are two, of the better one.
+    The cost is that of the last of `uses` that is no unbiased estimate.
     """
     best = [use for use in uses if use != UNBIASED][-1:]
     one = frame[(frame["seen"] == 1) & frame["use"].isin(best)]

@@ -145,7 +145,9 @@ def _linear(stream, queries: np.ndarray, radius: float) -> Callable:
 
 
 def _trees(stream, queries: np.ndarray, radius: float) -> Callable:
-    """The same for boosted trees, LambdaMART with LightGBM's defaults."""
+    """Boosted trees (LambdaMART, with LightGBM's defaults) fitted to some queries, as a function
+    from features to scores.
+    """
     lightgbm = loaded_lightgbm()
     sizes = np.diff(stream.offsets)
     documents = np.repeat(queries, sizes)

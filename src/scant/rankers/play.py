@@ -210,8 +210,8 @@ def play(
 def _recalling(
     stream: Stream, queries: np.ndarray, learner, played: Play, empty: str, measures: Iterable[str]
 ) -> Play:
-    """A play as it is if the learner remembers: having seen every grade of a query, it ranks it by
-    them when it returns.
+    """Make `played`, in place, the play of a learner that remembers grades, and return it: each
+    query that returns is ranked by its grades, all of which were seen.
     """
     queries = queries[: len(played.loss)]
     again = np.ones(len(queries), bool)

@@ -190,7 +190,7 @@ def _several(number: Mapping) -> list[Mapping]:
 
 
 def _probabilities(limits: Mapping) -> list[Mapping]:
-    """As `_several`, of a probability; `limits` is that of the least."""
+    """The schemas of a probability, and of several; limits : the schema of the least."""
     return _several({"type": "number", "maximum": 1, **limits})
 
 

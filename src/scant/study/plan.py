@@ -1,7 +1,4 @@
-"""The jobs, figures and tables of a study, and the files that each reads.
-
-No other module composes a path.
-"""
+"""The jobs, figures and tables of a study, and the files that each reads."""
 
 import re
 from collections.abc import Iterable, Mapping

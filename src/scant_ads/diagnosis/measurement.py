@@ -158,7 +158,7 @@ def _dead(summary, design: float) -> Iterator[Problem]:
 
     If rewards fall on rows at random, the probability that a group of rows gets none is
     hypergeometric. For an ad's visits in a group it has to be small by the ad's rate of rewards,
-    and by the group's. This is a warning, since nobody in the group may want the ad.
+    and by the group's. Even so nobody in the group may want the ad.
 
     design : the design effect, see `Users.design`, by which counts are divided
     """

@@ -43,7 +43,7 @@ class Basis:
     places : the rows of a log of lists by place; None for another log
     same_log : whether today's policy logged the test
     least_propensity : the least propensity possible, None if nobody knows it
-    constant : whether every propensity is `least_propensity`
+    constant : whether no other propensity than the least is possible
     notes : sentences to read before numbers are used
     careful : sentences on why a policy, or all of them, get no verdict
     doubts : the kinds of these reasons, keys of `severity.DOUBTS`

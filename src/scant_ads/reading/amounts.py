@@ -185,10 +185,10 @@ def amounts(texts: Sequence[str]) -> tuple[list[float], str] | None:
 
 
 def uniform_ads(propensity: float, ads: int) -> int | None:
-    """The number of ads if each is shown with this propensity, which may be rounded.
+    """The number n of ads if each is shown with this propensity: 1 / n, which may be rounded.
 
-    None if 1 / number has these digits for no number, or for several; or if it is below `ads`, the
-    ads in the rows. It may be above, since not every ad need have been shown.
+    If several n have these digits it is `ads`, the number of ads in the rows, where that is one of
+    them. None if n is not clear, or below `ads`; above it may be, as an ad need not be shown.
     """
     whole = round(1 / propensity)
     if abs(whole * propensity - 1) > 1e-12:

@@ -74,6 +74,7 @@ class Columns:
         self.table = {name: table.column(name) for name in self.names}
 
     def reading(self) -> Reading:
+        """The log, unless it has an error, and all problems."""
         if self.rows:
             with files.foreign(self.path, "readable log"):
                 is_stated = self.units.propensity is not None
@@ -123,6 +124,7 @@ class Columns:
             self.add("column", f"there is no column {role!r}; columns: {listed}", mend, column=role)
 
     def visits(self) -> Visits | None:
+        """The log; None if it has an error. Notes all problems of its columns."""
         self.note_missing()
         beside = lists.BESIDE if KEY + lists.LIST in self.names else logs.POLICY
         names = [name for name in filter(is_feature, self.names) if not name.startswith(beside)]
@@ -230,6 +232,7 @@ class Columns:
         return shares
 
     def propensity(self) -> np.ndarray | None:
+        """The column of propensities as probabilities, float64 (rows); None without one."""
         if "propensity" not in self.table:
             return None
         texts = arrays.decoded(self.table["propensity"])
@@ -343,6 +346,7 @@ class Columns:
         return np.full(self.rows, 1 / number)
 
     def probability(self, name: str) -> np.ndarray:
+        """A column `policy:NAME`, float64 (rows)."""
         values = NO_UNITS.probabilities(
             self.numbers(name, "It is the policy's probability of `action`")
         )
@@ -353,6 +357,7 @@ class Columns:
         return values
 
     def position(self) -> np.ndarray:
+        """The column of positions, int32 (rows); 0 where there is a problem."""
         values = self.numbers(
             "position", "It is a whole number, or leave the column out with --ignore position"
         )
@@ -473,6 +478,10 @@ class Columns:
     # ads
 
     def action(self, full: list[str]) -> tuple[np.ndarray | None, tuple[str, ...]]:
+        """The index of each row's ad, int32 (rows), -1 if missing; and the ids of all ads.
+
+        full : ids of ads that the log knows from elsewhere, shown or not
+        """
         if "action" not in self.table:
             return None, logs.ordered(set(full))
         column = arrays.plain(self.table.pop("action"))
@@ -580,6 +589,7 @@ class Columns:
     # times
 
     def timestamp(self) -> np.ndarray:
+        """The column of times, datetime64[us] (rows), in UTC."""
         import pandas as pd
 
         column = arrays.decoded(self.table.pop("timestamp"))

@@ -180,7 +180,7 @@ class Log:
 
     @property
     def clusters(self) -> str:
-        """ "lists" or "users": whose rows depend on each other."""
+        """Whose rows depend on each other: "lists" or "users"."""
         of_lists = self.propensity_of and "user" not in self.source.optional
         return "lists" if of_lists else "users"
 
