@@ -313,7 +313,7 @@ MUTATIONS = [
     ("scant_ads/diagnosis/leaks.py", LEAKS + "::test_features_that_say_nothing_too_well_are_no_leaks",
      "slice(half, None, 2)", "slice(1 - half, None, 2)"),
     ("scant_ads/diagnosis/leaks.py", LEAKS + "::test_clicks_that_are_not_joined_yet_are_seen",
-     "cut > 1 - Fraction(parts, PARTS)", "cut <= Fraction(parts, PARTS)"),
+     "last = later < parts", "last = later >= PARTS - parts"),
     ("scant_ads/reading/digests.py", ROLES + "::test_rows_of_one_id_were_logged_twice_and_equal_rows_of_two_were_not",
      "    if roles is None and log.id is not None:", "    if roles is None and log.id is None:"),
     ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_what_chance_does_once_in_a_million_is_no_chance",

@@ -119,15 +119,16 @@ def _names(wanted: Mapping, study: Mapping | None, section: str) -> dict[str, di
         left = (of.get(section, ()) for of in study.get("left_out", {}).values())
         here = {*study[section], *chain.from_iterable(left)}
         if named - here and (named & here or isinstance(ids, dict)):
-            rules["ids"] = {"enum": [*here | _shipped(section)]}
+            shipped = chain.from_iterable(study.get(section, ()) for study in _shipped())
+            rules["ids"] = {"enum": [*here.union(shipped)]}
     return rules
 
 
 @cache
-def _shipped(section: str) -> set[str]:
-    """The ids in a section of the project's own studies."""
+def _shipped() -> list[dict]:
+    """The project's own studies."""
     files = [of_project("config/config.yaml"), *of_project("config/studies").glob("*.yaml")]
-    return {id for file in files for id in read_yaml(file).get(section, ())}
+    return [read_yaml(file) for file in files]
 
 
 def _of_learners(claim: Mapping) -> Iterator[tuple[str, dict]]:
