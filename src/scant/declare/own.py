@@ -29,6 +29,15 @@ def in_round(round_: int) -> Iterator[None]:
 
 
 @contextmanager
+def making(failure: str) -> Iterator[None]:
+    """Turn an error of a user's own class, while it is made, into a SettingError that begins so."""
+    try:
+        yield
+    except Exception as error:
+        raise SettingError(f"{failure}: {type(error).__name__}: {error}") from error
+
+
+@contextmanager
 def naming(where: str) -> Iterator[None]:
     """Say of an error of a user's own code where it came from: `where`, round, file and line."""
     try:
