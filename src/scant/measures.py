@@ -537,7 +537,7 @@ def as_ranking(ranking, m=None):
 def _unmasked(values):
     """An array of the values; ValueError if some are masked, which NumPy would use all the same."""
     if np.ma.is_masked(values):
-        raise ValueError("an array has masked values: leave them out, or fill them in")
+        raise ValueError("values are masked or missing: leave them out, or fill them in")
     return np.asarray(values)
 
 

@@ -182,7 +182,7 @@ def test_what_cannot_be_played_is_refused(learner, streams, message):
     ("learner", "message"),
     [
         (Unmade, "cannot be made with its options: KeyError: 'no device'"),
-        (Masked, r"round 1: ValueError: .* masked values"),
+        (Masked, r"round 1: ValueError: values are masked"),
         (Changing, r"round 1: ValueError: .* read-only \(.*test_notebook"),
     ],
 )
