@@ -20,11 +20,12 @@ LEVELS = (
 NODES = 200_000  # values of a settings file; the largest of the project has 7,000
 TOO_MANY = f"more than {NODES:,} values, with all that aliases repeat, are no settings"
 WHOLE = 2**63 - 1  # whole numbers have to fit 64 bits
+LONGEST = 200  # characters of a number: to read 1:59:59..., one in YAML 1.1, takes quadratic time
 WORDS = (":bool", ":int", ":float", ":str")  # ends of YAML's tags of what may be ambiguous
 NUMBERS = {  # to YAML 1.2, by their form
-    "[-+]?[0-9]+": int,
-    "0o[0-7]+|0x[0-9a-fA-F]+": lambda word: int(word, 0),
-    r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?": float,
+    re.compile("[-+]?[0-9]+"): int,
+    re.compile("0o[0-7]+|0x[0-9a-fA-F]+"): lambda word: int(word, 0),
+    re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"): float,
 }
 QUOTED = 200  # characters of a message that are shown
 
@@ -132,11 +133,10 @@ def _check_size(where, events) -> None:
             sizes[anchor] = math.inf, 0  # until it ends: an alias would make it a part of itself
         elif open_:
             open_[-1][2] = max(open_[-1][2], levels + 1)
-        line = f"{where}: line {event.start_mark.line + 1}"
-        if len(open_) + levels > LEVELS:
-            raise SettingError(f"{line}: {LEVELS} levels are no settings")
-        if nodes > NODES:
-            raise SettingError(f"{line}: {TOO_MANY}")
+        too_deep = len(open_) + levels > LEVELS
+        if too_deep or nodes > NODES:
+            much = f"{LEVELS} levels are no settings" if too_deep else TOO_MANY
+            raise SettingError(f"{where}: line {event.start_mark.line + 1}: {much}")
 
 
 def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
@@ -155,22 +155,24 @@ def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
         return
     seen.add(id(node))
     where = f"{path}: line {node.start_mark.line + 1}"
+    if node.tag.endswith(WORDS[1:3]) and len(node.value) > LONGEST:
+        raise SettingError(f"{where}: a number of more than {LONGEST} characters is no setting")
     plain = node.id == "scalar" and not node.style and node.tag.endswith(WORDS)
     if plain and _is_ambiguous(node.value, construct(node)):
         read = json.dumps(construct(node))
         raise SettingError(
-            f"{where}: {node.value} is {read} in YAML 1.1 and something else in YAML 1.2. Write "
-            "what is meant, in quotes if it is text"
+            f"{path}: line {node.start_mark.line + 1}: {node.value} is {read} in YAML 1.1 and "
+            "something else in YAML 1.2. Write what is meant, in quotes if it is text"
         )
     children, keys = () if node.id == "scalar" else node.value, set()
     if node.id == "mapping":
         children = chain.from_iterable(node.value)
         for key in (key for key, _ in node.value if not key.tag.endswith(":merge")):
-            where = f"{path}: line {key.start_mark.line + 1}: the key {short(str(key.value))}"
-            if not key.tag.endswith(":str"):
-                raise SettingError(f"{where} is no text. Put it in quotes if it is meant")
-            if key.value in keys:
-                raise SettingError(f"{where} is there twice")
+            text = key.tag.endswith(":str")
+            if not text or key.value in keys:
+                defect = "there twice" if text else "no text. Put it in quotes if it is meant"
+                line = f"{path}: line {key.start_mark.line + 1}"
+                raise SettingError(f"{line}: the key {short(str(key.value))} is {defect}")
             keys.add(key.value)
     for child in children:
         _check_scalars(path, child, construct, seen)
@@ -182,7 +184,7 @@ def _is_ambiguous(word: str, value) -> bool:
         return word.lower() not in ("true", "false")
     if isinstance(value, float) and not math.isfinite(value):
         return False
-    readers = (read for form, read in NUMBERS.items() if re.fullmatch(form, word))
+    readers = (read for form, read in NUMBERS.items() if form.fullmatch(word))
     return next(readers, str)(word) != value
 
 

@@ -1,6 +1,7 @@
 """What a log tells too well, or not yet: features after the click, clicks to come, new texts."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -88,7 +89,7 @@ def test_rates_that_stay_or_fall_a_little_are_not_late():
         rates = np.repeat([0.05, 0.05 if seed % 2 else 0.038], [1600, 400])
         reward = random.random(2000) < rates
         lengths, sums = np.full(20, 100), reward.reshape(20, -1).sum(axis=1)
-        cuts = [leaks.Fraction(part, 20) for part in range(1, 21)]
+        cuts = [Fraction(part, 20) for part in range(1, 21)]
         assert not [*leaks.late(lengths, sums, float(reward.sum()), cuts)]
     joined = np.where(np.arange(20) < 16, sums, 0)
     assert [*leaks.late(lengths, joined, float(joined.sum()), cuts)]

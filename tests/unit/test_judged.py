@@ -96,7 +96,7 @@ def test_published_counts_have_the_published_kappa():
 
 
 def test_judges_that_do_not_fit_a_stream_are_refused(packed):
-    constant = packed((np.array([0, 1]), np.array([[q, 0.0], [q, 1.0]])) for q in range(5))
+    constant = packed((np.array([0, 1]), np.array([[q / 3, 0.0], [q / 3, 1.0]])) for q in range(5))
     for judge, reason in (
         ({"confusion": np.eye(3).tolist()}, "of grades 0 to 2, and the stream's go up to 1"),
         ({"leans": {"cue": 3, "by": 1}}, "there are 2 features"),
@@ -242,7 +242,7 @@ def test_arrays_have_the_grades_of_a_second_judge():
 
 
 def test_a_second_judge_is_refused_where_he_cannot_be():
-    x, queries = np.random.default_rng(5).random((20, 2)), np.repeat(np.arange(2), 10)
+    x, queries = np.random.default_rng(5).random((20, 2)), np.repeat(np.arange(10), 2)
     arrays = (x, np.tile([0, 1], 10), queries)
     for streams_, judged_, message in (
         ("linear", np.zeros(3), "judged: a judge's grades are for one tuple of arrays"),

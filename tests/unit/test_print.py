@@ -28,6 +28,7 @@ pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
 SMALLEST = 6  # points
 # Numbers of cells and bounds, and names of guides.
 INSIDE = re.compile(
+    r"(more than )?[\d,]+ rounds|"
     r"\d+|\d/\d|\d\.\d\d|-?\d?\.\d+--?\d?\.\d+|\$t(\^{.*})?\$|Theorem \d+|Maurer|\(4\.8\)"
 )
 COUNTED = re.compile(r"\bn = \d|\b\d+( to \d+)? (seed|play)s?\b")  # over how many of what means are
@@ -73,6 +74,20 @@ def costs() -> pd.DataFrame:
     points = ({"feedback": text, "seen": k, "use": use} for (text, k), use in points)
     rows = frame(*points, rounds=10_000, of=2)
     return rows[rows["learner"] == "slam"].assign(mean=-0.1, low=-0.2, high=0.0)
+
+
+def bought() -> pd.DataFrame:
+    """NDCG@10 by grades bought, and after starts from lists."""
+    points = [{"line": "none", "grades": 10.0**at, "lists": 0} for at in range(4)]
+    for judge in ("human", "30% wrong"):
+        points += [{"line": judge, "grades": 40.0 * n, "lists": n} for n in (1, 10, 100)]
+    points = [point | {"part": "worth", "start": "alone"} for point in points]
+    points += [
+        {"part": "start", "line": judge, "start": start, "lists": 30, "grades": 1200.0}
+        for judge, start in product(("human", "30% wrong"), ("trusted", "chosen"))
+    ]
+    rows = frame(*points, rounds=3000)
+    return rows[rows["learner"] == "slam"].reset_index(drop=True)
 
 
 def visited() -> pd.DataFrame:
@@ -134,6 +149,7 @@ FRAMES = {
     drawing.dots: ends,
     drawing.steps: stepped,
     drawing.feedback: costs,
+    drawing.worth: bought,
     drawing_clicks.premises: visited,
     drawing_clicks.learning: visited,
     drawing_clicks.strength: fitted,

@@ -1,6 +1,7 @@
 """The registry: which data sets exist, where their files come from, and how they are read."""
 
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path, PurePosixPath
 
@@ -199,6 +200,7 @@ def reading_modules(dataset: Dataset) -> list[str]:
     return [parser.module] if parser else []
 
 
+@cache
 def reader(parser: str) -> EntryPoint | None:
     """The function of another package that reads the files of a parser, an entry point of the group
     `scant.readers`.

@@ -75,7 +75,7 @@ RETURNING = {  # titles of panels, in their order
     REMEMBERING: "Shown, grades remembered",
     UNVISITED: "Queries never visited",
 }
-STARTED = {"trusted": -0.15, "chosen": 0.15}  # how far from its judge's line a point is drawn
+STARTED = {"trusted": {"markerfacecolor": "none"}, "chosen": {}}  # how points of starts look
 COST = 0.03  # of NDCG@10, beyond which one grade is said to be dear
 PANEL = 2.4  # inches of the narrowest panel of final values that its heading fits over
 # points of learners' own rankings
@@ -365,6 +365,8 @@ def worth(frame: pd.DataFrame):
         squeeze=False,
         layout="constrained",
     )
+    longest = max((panels.text_width(line, 10) for line in judged), default=0.0)
+    room = width / columns - 0.5 - longest
     for number, (_, panel) in enumerate(split):
         left, right = axes.flat[2 * number : 2 * number + 2]
         bought = panel[panel["part"] == WORTH]
@@ -383,26 +385,24 @@ def worth(frame: pd.DataFrame):
         panels.head(left, panel, _horizon(panel))
         starts = panel[panel["part"] == START]
         right.axvline(0, color="0.3", lw=0.9)
-        for start, shift in STARTED.items():
-            rows = starts[starts["start"] == start]
-            places = [judged.index(line) + shift for line in rows["line"]]
-            filled = {} if start == "chosen" else {"markerfacecolor": "none"}
-            look = {"color": style.PALETTE[start == "chosen"], "marker": "o", "markersize": 4}
-            _bars(right, places, rows, "x", **look | filled)
-            if len(rows):
-                handles[f"start {start}"] = Line2D([], [], ls="", **look | filled)
+        for row in starts.itertuples():
+            look = {"marker": "o", "markersize": 4.5} | STARTED[row.start]
+            shift = 0.15 if row.start == "chosen" else -0.15
+            place, rows = judged.index(row.line) + shift, starts.loc[[row.Index]]
+            _bars(right, [place], rows, "x", color=colours[row.line], **look)
+            handles[f"start {row.start}"] = Line2D([], [], color="0.2", ls="", **look)
         right.set_yticks(range(len(judged)), judged)
         right.set_ylim(len(judged) - 0.5, -0.5)
         right.grid(axis="y", visible=False)
-        right.set_xlabel("NDCG@10 shown in the first rounds, less cold")
-        panels.head(right, panel, f", {starts['lists'].max()} lists" if len(starts) else "")
+        right.set_xlabel(panels.wrapped("NDCG@10 less cold, first rounds", room, 10))
+        panels.head(right, panel, f", {starts['lists'].max()} lists" if len(starts) else "", room)
     panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}; 0: no judged lists")
     return figure
 
 
 def _mark_reading(axis, bought: pd.DataFrame) -> None:
-    """Draw a line from the point of ten human lists to the curve of the cold learner, with the
-    round there beside it.
+    """Draw a line from the point of ten human lists to the curve of the cold learner, and down to
+    the round there.
     """
     human = bought[(bought["line"] == "human") & (bought["lists"] == 10)]
     cold = bought[bought["line"] == COLD].sort_values("grades")
@@ -411,14 +411,11 @@ def _mark_reading(axis, bought: pd.DataFrame) -> None:
     value, rounds = human["mean"].iloc[0], cold["grades"].to_numpy(float)
     read = worth_in_rounds(rounds, cold["mean"].to_numpy(), value)
     more = "more than " if cold["mean"].max() < value else ""
-    axis.plot([human["grades"].iloc[0], read], [value, value], color="0.3", lw=0.8, ls="--")
-    axis.annotate(
-        f"{more}{read:,.0f} rounds",
-        (read, value),
-        (3, -9),
-        textcoords="offset points",
-        fontsize=8,
-    )
+    bottom, line = axis.get_ylim()[0], {"color": "0.3", "lw": 0.8, "ls": "--"}
+    axis.plot([human["grades"].iloc[0], read, read], [value, value, bottom], **line)
+    text = f"{more}{read:,.0f} rounds"
+    axis.annotate(text, (read, bottom), (4, 3), textcoords="offset points", fontsize=8)
+    axis.set_ylim(bottom=bottom)
 
 
 def _zero(frame: pd.DataFrame) -> str:

@@ -132,7 +132,7 @@ def name(judge) -> str:
 class Judge:
     """A judge of a stream's queries.
 
-    cue : float64 (documents of the stream), what the judge leans on; None if it does not lean
+    cue : float32 (documents of the stream), what the judge leans on; None if it does not lean
     told : how many standard deviations of grades a ridge regression on every grade adds for one of
         the cue: near 0 if the cue is useless. NaN without a cue
     """
@@ -162,16 +162,20 @@ class Judge:
             self._find_cue()
 
     def _find_cue(self) -> None:
-        x = _within(self.stream, self.stream.features.astype(np.float64))
-        grades = _within(self.stream, self.stream.grades[:, None].astype(np.float64))[:, 0]
+        features = self.stream.features
+        x = _within(self.stream, features)
+        grades = _within(self.stream, self.stream.grades[:, None].astype(np.float32))[:, 0]
         shared, on = x.T @ grades, self.leans["cue"]
         if on == RANDOM:
-            direction = self.random.standard_normal(x.shape[1])
+            direction = self.random.standard_normal(x.shape[1], np.float32)
             direction -= shared * (direction @ shared) / max(shared @ shared, 1e-300)
         else:
-            direction = np.eye(x.shape[1])[on - 1]
+            direction = np.eye(x.shape[1], dtype=np.float32)[on - 1]
         self.cue = x @ direction
-        if not (deviation := self.cue.std()):
+        deviation = self.cue.std()
+        # what differs by less is rounded
+        self.least = 1e-6 * np.abs(features @ direction).max()
+        if deviation <= self.least:
             raise SettingError(
                 "judged_by.leans.cue: the cue is the same for all documents of each query, so that "
                 "nobody can lean on it. Name another feature"
@@ -196,7 +200,7 @@ class Judge:
             return (random.random(m)[:, None] > np.cumsum(self.table, axis=1)[human, :-1]).sum(1)
         if self.leans:
             cue = self.cue[documents]
-            moved = self.leans["by"] * stream.grades.std() * cue / (cue.std() or 1.0)
+            moved = self.leans["by"] * stream.grades.std() * cue / max(cue.std(), self.least)
             return np.clip(np.rint(human + moved), 0, largest).astype(np.int64)
         chosen, upwards = random.random(m) < judge["wrong"], random.random(m) < UPWARDS
         upwards = (upwards | (human == 0)) & (human < largest)

@@ -2,8 +2,8 @@
 lacks, and visits that click otherwise than in the training log.
 """
 
+import math
 from collections.abc import Iterator
-from fractions import Fraction
 from shlex import quote
 
 import numpy as np
@@ -128,8 +128,9 @@ def late(
 
     rows, total, candidates = int(lengths.sum()), float(sums.sum()), []
     effective = int(total**2 / square / design) if square else 0
+    later = np.array([math.floor((1 - cut) * PARTS) for cut in cuts])  # whole parts after each
     for parts in range(1, PARTS // 2 + 1):
-        last = np.array([cut > 1 - Fraction(parts, PARTS) for cut in cuts])
+        last = later < parts
         share = float(lengths[last].sum()) / rows
         part = float(sums[last].sum()) / total if total else 1.0
         if 0 < share < 1 and (times := part / share * (1 - share) / max(1 - part, 1e-12)) < most:

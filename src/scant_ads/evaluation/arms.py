@@ -193,10 +193,9 @@ class Difference(Samples):
         constant = y * difference * (1 - difference) / (n + m)
         q = square**3 - 1.5 * linear * square + constant / 2
         p = np.copysign(np.sqrt(max(square**2 - linear, 0.0)), q)
-        angle = (np.pi + np.arccos(np.clip(q / p**3, -1, 1))) / 3 if p else np.pi / 2
-        second = float(
-            np.clip(2 * p * np.cos(angle) - square, max(0.0, -difference), min(1.0, 1 - difference))
-        )
+        cosine = min(max(q / p**3, -1.0), 1.0) if p else 0.0
+        second = 2 * p * np.cos((np.pi + np.arccos(cosine)) / 3) - square
+        second = float(min(max(second, 0.0, -difference), 1.0, 1 - difference))
         return second + difference, second
 
 
