@@ -174,6 +174,12 @@ def test_a_part_of_a_log_of_lists_is_one(tmp_path, capsys):
     assert ads(f"{words} --report {tmp_path}/report.html") == 0
     assert "look like places of 400 lists" in (tmp_path / "report.html").read_text()
     assert "none: several rows are of one visit" in capsys.readouterr().out
+    whole = sa.Log.from_frame(log)
+    of_whole, *of_parts = (
+        [problem.reason for problem in one.problems if problem.kind == lists.LISTS]
+        for one in (whole, *whole.split(0.5))
+    )
+    assert of_parts == [of_whole] * 2 and len(of_whole) == 1
 
 
 @pytest.mark.parametrize("roles", [{}, {"id": "visit"}, {"user": "visit"}])
