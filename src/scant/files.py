@@ -469,6 +469,8 @@ def foreign(
         TypeError,
         AttributeError,
         OverflowError,
+        EOFError,
+        zlib.error,
     ) as error:
         raise DataError(path, f"not a {what} ({error})", advice=advice) from error
 

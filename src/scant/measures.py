@@ -480,7 +480,7 @@ def as_scores(scores, name="scores"):
     """`scores` as float64 of shape (m,); ValueError unless they are one finite number per
     document.
     """
-    values = np.asarray(scores)
+    values = _unmasked(scores)
     if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "biuf":
         raise ValueError(
             f"{name} must be a one-dimensional array of numbers, at least one; "
@@ -515,7 +515,7 @@ def as_ranking(ranking, m=None):
     """`ranking` as int64 of shape (m,); ValueError unless it holds each document 0..m-1 exactly
     once.
     """
-    values = np.asarray(ranking)
+    values = _unmasked(ranking)
     if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iu":
         raise ValueError(
             f"a ranking must be a one-dimensional array of document indices, at least one; "
@@ -532,6 +532,13 @@ def as_ranking(ranking, m=None):
             "is missing"
         )
     return values
+
+
+def _unmasked(values):
+    """An array of the values; ValueError if some are masked, which NumPy would use all the same."""
+    if np.ma.is_masked(values):
+        raise ValueError("values are masked or missing: leave them out, or fill them in")
+    return np.asarray(values)
 
 
 def as_cutoff(k, m, name="k"):

@@ -226,7 +226,10 @@ def _stream(value) -> tuple[str, dict]:
             f"instance of {type(value).__name__}"
         )
     if os.path.isfile(value):  # noqa: PTH113 - no error for a name that is too long
-        return _id(Path(value).stem), _of_file(Path(value).absolute())
+        try:
+            return _id(Path(value).stem), _of_file(Path(value).absolute())
+        except MemoryError:
+            raise DataError(value, "a line of it is larger than memory") from None
     datasets = registry.load()
     if value in datasets:
         made = {"retrieval": {}} if datasets[value].task == "classification" else {}
@@ -240,7 +243,7 @@ def _of_arrays(arrays: tuple) -> dict:
     try:
         features, grades, queries = arrays
         table = tables.of_arrays(features, grades, queries)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
         raise SettingError(
             f"a tuple is of three arrays, features, grades and queries: {error}"
         ) from error

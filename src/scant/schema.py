@@ -20,6 +20,7 @@ LEVELS = (
 NODES = 200_000  # values of a settings file; the largest of the project has 7,000
 TOO_MANY = f"more than {NODES:,} values, with all that aliases repeat, are no settings"
 WHOLE = 2**63 - 1  # whole numbers have to fit 64 bits
+LONGEST = 200  # characters of a number: to read 1:59:59..., one in YAML 1.1, takes quadratic time
 WORDS = (":bool", ":int", ":float", ":str")  # ends of YAML's tags of what may be ambiguous
 NUMBERS = {  # to YAML 1.2, by their form
     re.compile("[-+]?[0-9]+"): int,
@@ -153,6 +154,9 @@ def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
     if id(node) in seen:
         return
     seen.add(id(node))
+    where = f"{path}: line {node.start_mark.line + 1}"
+    if node.tag.endswith(WORDS[1:3]) and len(node.value) > LONGEST:
+        raise SettingError(f"{where}: a number of more than {LONGEST} characters is no setting")
     plain = node.id == "scalar" and not node.style and node.tag.endswith(WORDS)
     value = construct(node) if plain and not node.tag.endswith(":str") else node.value
     if plain and _is_ambiguous(node.value, value):

@@ -6,7 +6,6 @@ import argparse
 import json
 from collections import Counter
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from shlex import quote
 
@@ -48,6 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "scikit-learn classifier or regressor, as module:Class, if need be with settings as JSON, "
         "such as 'sklearn.linear_model:Ridge={\"alpha\": 10}'"
     )
+    columns = {"nargs": "+", "default": [], "action": "extend", "metavar": "COLUMN"}
     reading = (
         option(
             "--columns",
@@ -65,7 +65,7 @@ def add(parser: argparse.ArgumentParser) -> None:
                 nargs=1,
                 action=Pairs,
                 metavar="COLUMN",
-                type=partial(_column_of, role),
+                type=lambda column, role=role: (role, column),
                 help=f"{text}; the same as --columns {role}=COLUMN",
             )
             for name, role, text in (
@@ -100,20 +100,10 @@ def add(parser: argparse.ArgumentParser) -> None:
             default="",
             help="what rewards are counted in, such as EUR, if they are no clicks",
         ),
-        option(
-            "--ignore",
-            nargs="+",
-            default=[],
-            action="extend",
-            metavar="COLUMN",
-            help="columns to leave out",
-        ),
+        option("--ignore", **columns, help="columns to leave out"),
         option(
             "--categorical",
-            nargs="+",
-            default=[],
-            action="extend",
-            metavar="COLUMN",
+            **columns,
             help="features to take as text, as they are written, though they are numbers or "
             "times, such as 01067 or 08:30; columns of JSON to take as they are",
         ),
@@ -312,10 +302,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--seed", type=int, help="the seed of exploration (drawn, and said, unless given)"),
         option(
             "--keep",
-            nargs="+",
-            default=[],
-            action="extend",
-            metavar="COLUMN",
+            **columns,
             help="columns of the visits to write again, such as an id",
         ),
         option(
@@ -574,10 +561,6 @@ def _logs(arguments, *paths, progress, guard: str | None = None) -> list:
         if absent := [name for name in names if name not in all_columns]:
             raise SettingError(f"--{what}: {unknown('column', absent[0], all_columns)}")
     return logs
-
-
-def _column_of(role: str, column: str) -> tuple[str, str]:
-    return role, column
 
 
 def _column(text: str) -> tuple[str, str]:

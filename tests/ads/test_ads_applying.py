@@ -134,6 +134,17 @@ def test_a_categorical_feature_is_the_text_that_is_written(name, tmp_path):
             assert not [note for note in sa.evaluate([policy], other).notes if "lacks" in note]
 
 
+def test_numbers_that_stand_for_several_texts_of_a_policy_are_refused():
+    """Such as 1.1, which pandas makes of 1.10, too."""
+    texts, random = np.array(["1.1", "1.10", "2.0"]), np.random.default_rng(0)
+    made = pd.DataFrame({"action": random.integers(0, 2, 400), "propensity": 0.5})
+    made = made.assign(reward=random.integers(0, 2, 400), version=random.choice(texts, 400))
+    policy = sa.fit(sa.Log.from_frame(made, categorical=["version"]), "logistic", **QUICK)
+    policy.predict(made[["version"]])
+    with pytest.raises(DataError, match=r"'version' has numbers, .* of one number\. Read"):
+        policy.predict(made[["version"]].astype(float))
+
+
 def test_hours_are_texts_where_it_is_said(tmp_path):
     (tmp_path / "log.csv").write_text(
         "action,reward,propensity,hour\n" + "a,0,0.5,08:30\nb,1,0.5,17:45\n" * 20

@@ -202,15 +202,21 @@ def test_the_power_said_by_a_right_log_is_about_how_often_users_who_leave_are_se
     assert min(test.p for test in tested[False]) > premise.LEVEL
 
 
-def test_places_counted_from_below_and_rewards_of_first_rows_alone_are_errors():
+def test_probabilities_of_lists_that_are_taken_for_others_are_named():
+    problems = read(log_of(2000, "position", "list", SOFT), "above").check()["problems"]
+    assert "Say --propensity-of list" in {problem["mend"] for problem in problems}
+
+
+def test_places_counted_from_below_and_rewards_of_one_place_alone_are_errors():
     frame = log_of(2000, "navigational", "above", SOFT)
     upside_down = frame.assign(position=4 - frame["position"])
     (problem,) = read(upside_down, "above").check()["problems"]
     assert problem["severity"] == "error" and "counted from below" in problem["reason"]
-    first = frame["reward"].groupby(frame["visit"]).transform("sum").clip(upper=1)
-    first = first.where(frame["position"] == 1, 0)
-    with pytest.raises(DataError, match="all rewards are those of the first place"):
-        sa.evaluate("best", read(frame.assign(reward=first), "above"))
+    clicked = frame["reward"].groupby(frame["visit"]).transform("sum").clip(upper=1)
+    for place in (3, 2, 1):
+        first = clicked.where(frame["position"] == place, 0)
+        with pytest.raises(DataError, match=f"all rewards are those of place {place} of a list"):
+            sa.evaluate("best", read(frame.assign(reward=first), "above"))
     few = frame.assign(reward=first.where(frame["visit"] < 300, 0))
     assert read(few, "above").check().ok
 

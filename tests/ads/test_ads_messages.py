@@ -29,7 +29,6 @@ SOURCE = Path(sa.__file__).parent
         ("--keep visit: another", "keep=['visit']: another"),
         ("with --train, or --split", "with `train`, or `Log.split`"),
         ("--user who takes visits together", "columns={'user': 'who'} takes visits together"),
-        ("at once: --level 0.9875", "at once: level=0.9875"),
         ("snakemake --keep-going --cores 2", "snakemake --keep-going --cores 2"),
         ("a--train, 3--ignore x", "a--train, 3--ignore x"),
     ],

@@ -123,8 +123,8 @@ def test_a_class_of_the_working_folder_is_a_model():
         ("sklearn.preprocessing:StandardScaler", "neither a classifier with predict_proba nor"),
         (RIDGE + '={"alpa": 1}', "unexpected keyword argument 'alpa'"),
         (RIDGE + "={alpha: 1}", "its settings '{alpha: 1}' are no object of JSON (Expecting"),
-        (RIDGE + '={"alpha": -1}', "Ridge(alpha=-1) cannot learn from "),
-        ("own_models_here:Broken={}", "Broken cannot be made with {}: no such device"),
+        (RIDGE + '={"alpha": -1}', "Ridge cannot learn: InvalidParameterError: "),
+        ("own_models_here:Broken={}", "Broken cannot be made with {}: OSError: no such device"),
         *(
             (
                 f'own_models_here:Shares={{"columns": {columns}}}',

@@ -331,6 +331,10 @@ REFUSED = {
         lambda: changed(action=lambda log: log["action"].where(log.index != 4, log["action"][3])),
         "row 5: a list has item '\\d' twice",
     ),
+    "an arm twice": (
+        lambda: changed(action=lambda log: np.where(log.index == 4, "b", "a")),
+        "row 2: a list has item 'a' twice .*all rows of a list have one action",
+    ),
     "one list": (lambda: pd.concat([changed(visit=1)] * 4), "a list has more than 1,000 rows"),
     "a gap": (lambda: changed().query("position != 2"), "row 2: a list has place 3, and not all"),
     "no places": (

@@ -92,6 +92,14 @@ def test_each_part_of_a_saved_policy_fits_the_others(saved):
     assert sa.Policy.load(path).actions == tuple(described["actions"])
 
 
+def test_a_feature_too_far_from_those_of_training_is_said(saved):
+    arrays, described, path = saved
+    far = np.full(len(arrays["centre"]), np.finfo(np.float32).max)
+    write(path, arrays | {"centre": pa.array(-far), "width": pa.array(far * 0 + 0.5)}, described)
+    with pytest.raises(SettingError, match="a feature is too far from those of training"):
+        sa.Policy.load(path).predict(frame(5))
+
+
 def test_files_of_the_first_version_are_read(saved):
     """They had more: what follows from the rest."""
     arrays, described, path = saved

@@ -46,7 +46,7 @@ def test_sums_are_named_and_become_a_log_as_the_message_says(roles):
 
 
 @pytest.mark.parametrize("roles", [{}, {"action": "slate", "reward": "click"}])
-@pytest.mark.parametrize("write", ["|".join, json.dumps, list])
+@pytest.mark.parametrize("write", ["|".join, json.dumps, list, lambda ids: str(tuple(ids))])
 def test_lists_in_cells_are_named(roles, write):
     found = problems(slates(write=write), roles, propensity=0.1, reward_max=4)
     assert [*found] == ["list-cells"]

@@ -1,5 +1,8 @@
 """Logs that users bring: what is read, and what is said of what is wrong."""
 
+import bz2
+import lzma
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -396,6 +399,9 @@ def test_all_problems_are_found_at_once(tmp_path):
     [
         (b"PK\x03\x04", "the file is a zip archive or a spreadsheet. Unpack it, or save"),
         ("action,reward\n".encode("utf-16"), "text in UTF-16. Save it as UTF-8"),
+        (bz2.compress(b"action,reward\n"), "packed by bzip2. Unpack it"),
+        (lzma.compress(b"action,reward\n"), "packed by xz. Unpack it"),
+        (b"sep=;\naction;reward;propensity\na;1;1\n", "for Excel alone. Delete its first line"),
         (b"ARROW1\0\0nothing", "not a readable Arrow file"),
         (b"\x1f\x8bnothing", "damaged, or cut short"),
         ("action,reward,propensity,stra\xdfe\na,0,1,2\n".encode("latin-1"), "not text in UTF-8"),

@@ -119,6 +119,8 @@ def test_what_is_no_scorer_is_refused(written):
         ("1.0", r"scores of shape \(\)"),
         ("np.full(len(features), np.nan)", "finite numbers"),
         ("['high'] * len(features)", "finite numbers"),
+        ("np.ma.masked_all(len(features))", "finite numbers"),
+        ("features.fill(0)", "own:Own cannot score: ValueError: .* read-only"),
     ],
 )
 @pytest.mark.parametrize("ranker", [True, False])

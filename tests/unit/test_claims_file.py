@@ -279,6 +279,8 @@ def test_a_selector_that_fits_something_is_taken(change):
         ("{learner: {ids: {not: twoo}}}", "did you mean 'two'?"),
         ("{against: {ids: [all, noiselss]}}", "against: ids: .*did you mean 'noiseless'?"),
         ("{each: [{ids: [one, twoo]}]}", "each.1: ids: "),
+        ("{each: [{ids: one}, {ids: twoo}]}", "each.2: ids: "),
+        ("{learner: {ids: one}, against: {ids: al}}", "against: ids: .*did you mean 'all'?"),
         ("{'on': {ids: [a, bb]}}", "on: ids: unknown value 'bb'"),
         ("{own: {ids: [a, bb]}, row: reproduction}", "own: ids: unknown value 'bb'"),
         ("{where: {kind: fixed-items, ids: [first, secnd]}}", "where: ids: .*mean 'second'?"),

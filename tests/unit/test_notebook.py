@@ -58,9 +58,35 @@ class Counter(First):
         return False
 
 
+class Unmade(First):
+    def __init__(self, features, rate, random):
+        raise KeyError("no device")
+
+
+class Masked(First):
+    def rank(self, features):
+        return np.ma.masked_equal(super().rank(features), 0)
+
+
+class Changing(First):
+    def learn(self, features, grades, ranking):
+        ranking[:] = 0
+
+
+class Configured(First):
+    settings: ClassVar = {"depth": 3}  # declares nothing
+
+
 class Outer:
     class Inner(First):
         pass
+
+
+class TooLarge:
+    """Like a sparse matrix that no memory can hold as a dense one."""
+
+    def toarray(self):
+        raise MemoryError("Unable to allocate 74.5 GiB")
 
 
 Later = type("First", (First,), {})  # another class of the name
@@ -150,6 +176,19 @@ def test_the_other_side_is_at_its_best():
 def test_what_cannot_be_played_is_refused(learner, streams, message):
     with pytest.raises(SettingError, match=message):
         scant.play(learner, streams, against="ridge", seeds=2, rounds=5)
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (Unmade, "cannot be made with its options: KeyError: 'no device'"),
+        (Masked, r"round 1: ValueError: values are masked"),
+        (Changing, r"round 1: ValueError: .* read-only \(.*test_notebook"),
+    ],
+)
+def test_what_a_class_does_that_it_cannot_is_said(learner, message):
+    with pytest.raises(SettingError, match=message):
+        scant.play(learner, "linear", "random", seeds=1, rounds=5)
 
 
 @pytest.mark.parametrize("value", [0, False, True, -1, "3", [2], 2.0, float("nan")])
@@ -259,6 +298,7 @@ def test_arrays_are_read_whatever_holds_them(same, tmp_path):
         (changed(None, None, lambda one: [1, *one[1:].astype(str)]), "Could not convert"),
         (changed(None, None, lambda one: np.array([2**70, *one[1:]])), "int too large"),
         (changed(lambda one: [[1, 2], [3]]), "inhomogeneous shape"),
+        (changed(lambda one: TooLarge()), "Unable to allocate"),
         (changed(None, lambda one: one.astype(str)), "column 'grade' has type string"),
     ],
 )
@@ -268,7 +308,7 @@ def test_an_array_that_cannot_be_read_is_said_in_a_line(arrays, message):
     assert "\n" not in str(refused.value) and "scant-" not in str(refused.value)
 
 
-def test_a_file_is_read_by_what_it_holds(tmp_path):
+def test_a_file_is_read_by_what_it_holds(tmp_path, monkeypatch):
     text = "2 qid:1 1:3 2:1\n0 qid:1 1:2\n"
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text.encode()))
     table = pd.DataFrame({"query": ["x", "x"], "grade": [2, 0], "f1": [3, 2], "f2": [1, 0]})
@@ -277,9 +317,13 @@ def test_a_file_is_read_by_what_it_holds(tmp_path):
     files = sorted(tmp_path.iterdir())
     board = scant.play("listnet", files, "random", seeds=1, rounds=5)
     assert [entry["features"] for entry in board.given["datasets"].values()] == [2, 2, 2]
-    (tmp_path / "d.txt.gz").write_text(text)
-    with pytest.raises(DataError, match="packed by gzip if its name ends"):
-        scant.play("listnet", tmp_path / "d.txt.gz")
+    for bad in (text.encode(), gzip.compress(text.encode())[:-9]):
+        (tmp_path / "d.txt.gz").write_bytes(bad)
+        with pytest.raises(DataError, match="packed by gzip if its name ends"):
+            scant.play("listnet", tmp_path / "d.txt.gz")
+    monkeypatch.setattr(notebook, "_of_file", TooLarge.toarray)
+    with pytest.raises(DataError, match=r"c\.csv\.gz: a line of it is larger than memory"):
+        scant.play("listnet", tmp_path / "c.csv.gz")
 
 
 def test_a_class_of_a_notebook_has_no_study(tmp_path):

@@ -101,7 +101,16 @@ NO_TEXT = "is no text. Put it in quotes"
         ("? [a, b]\n: 1\n", "line 1: the key .* is no text"),
         ("a: &b c\n*b : 1\nc: 2\n", "line 3: the key 'c' is there twice"),
         ("a: 1\nb: 2\na: 3\n", "line 3: the key 'a' is there twice"),
-        (f"a: [1, {'9' * 5000}]\n", "not YAML"),
+        *(
+            (f"a:\n  - [1, {number}]\n", "line 2: a number of more than 200 characters")
+            for number in (
+                "9" * 5000,
+                "1" + 99_999 * ":59",
+                f"1{':1' * 200}.5",
+                f"!!int '{9**999}'",
+            )
+        ),
+        (f'{{"a": {"9" * 5000}}}', "line 1: a number of more than 200 characters"),
         ("a: " + "[" * 101 + "]" * 101, "100 levels"),
         ("a: [1\n", r"not YAML: .*\Z"),
         ("a: &e {a: *e}\n", "line 1: more than 200,000 values, with all that aliases repeat"),

@@ -17,7 +17,8 @@ import numpy as np
 from scant.bandits import forests, policies
 from scant.data.logs import Log
 from scant.declare.declarations import Learner, Look, Setting, own_class, settings_of, whole_number
-from scant.errors import DataError, SettingError, printable, unknown
+from scant.declare.own import making
+from scant.errors import DataError, SettingError, unknown
 
 LAMBDAS = (0.01, 0.1, 1.0, 10.0)  # thesis, 5.6
 NEVER = -np.inf  # the score of an ad that nothing could be learnt about
@@ -601,24 +602,15 @@ def of_model(model) -> type[Scorer]:
             self.model = clone(model)
             if self.model.get_params().get("random_state", 0) is None:
                 self.model.set_params(random_state=int(random.integers(2**31)))
-            try:
-                self.model.fit(features, clicked if classifies else clicked.astype(np.float64))
-            except Exception as error:  # of any kind, as whoever wrote the model has it
-                reason = printable(error).rstrip(".")
-                raise SettingError(
-                    f"{model!r} cannot learn from {len(clicked)} rows of an ad, "
-                    f"rewards of which sum to {clicked.sum():g}: {reason}. Give it other settings"
-                ) from error
+            self.model.fit(features, clicked if classifies else clicked.astype(np.float64))
 
         def score(self, features: np.ndarray) -> np.ndarray:
-            try:
+            what = "has to score rows, a classifier by a column for each of two classes"
+            with making(f"{model!r} {what}"):
                 if not classifies:
                     return self.model.predict(features)
-                no_click, click = np.asarray(self.model.predict_proba(features)).T
+                no_click, click = np.asanyarray(self.model.predict_proba(features)).T
                 return click if list(self.model.classes_)[1] else no_click
-            except Exception as error:  # likewise
-                what = "has to score rows, a classifier by a column for each of two classes"
-                raise SettingError(f"{model!r} {what}: {printable(error)}") from error
 
     return Fitted
 
@@ -702,15 +694,24 @@ class Checked:
     scorer: object
 
     def fit(self, features: np.ndarray, clicked: np.ndarray, random) -> None:
-        self.scorer.fit(features, clicked, random)
+        with making(f"{self.kind} cannot learn"):
+            self.scorer.fit(features, clicked, random)
 
     def score(self, features: np.ndarray) -> np.ndarray:
-        scores = np.asarray(self.scorer.score(features))
+        features = features.view()
+        features.flags.writeable = False  # other scorers see them, too
+        with making(f"{self.kind} cannot score"):
+            given = self.scorer.score(features)
+        scores = np.asarray(given)
         if scores.shape != (len(features),):
             raise SettingError(
                 f"{self.kind}: scores of shape {scores.shape} for {len(features)} rows; one each "
                 "is needed"
             )
-        if scores.dtype.kind not in "fiub" or not np.isfinite(scores).all():
+        if (
+            scores.dtype.kind not in "fiub"
+            or np.ma.is_masked(given)
+            or not np.isfinite(scores).all()
+        ):
             raise SettingError(f"{self.kind}: scores are to be finite numbers")
         return scores.astype(np.float64)

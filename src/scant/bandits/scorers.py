@@ -167,7 +167,14 @@ class Model:
         rows = max(1, CHUNK // (len(self.centre) + len(self.actions)))
         for start in range(0, len(features), rows):
             part = slice(start, start + rows)
-            yield part, _scaled(features[part], self.centre, self.width)
+            with np.errstate(over="ignore"):
+                scaled = _scaled(features[part], self.centre, self.width)
+            if not np.isfinite(scaled).all():
+                raise SettingError(
+                    "a feature is too far from those of training: (value - centre) / width is no "
+                    "number of single precision. Give it in another unit, or leave the rows out"
+                )
+            yield part, scaled
 
 
 def train(

@@ -129,9 +129,11 @@ class Learner:
 
 def settings_of(learner: type) -> dict[str, Setting]:
     """The settings that a learner's class declares, by name; none for a user's own class that
-    declares nothing.
+    declares nothing, or has something else by this name.
     """
-    return {setting.name: setting for setting in getattr(learner, "settings", ())}
+    declared = getattr(learner, "settings", ())
+    declared = declared if isinstance(declared, list | tuple) else ()
+    return {setting.name: setting for setting in declared if isinstance(setting, Setting)}
 
 
 _looking: ContextVar[bool] = ContextVar("looking", default=False)

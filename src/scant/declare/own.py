@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from scant.errors import SettingError
+from scant.errors import ScantError, SettingError, printable
 
 
 class OwnError(Exception):
@@ -26,6 +26,20 @@ def in_round(round_: int) -> Iterator[None]:
         yield
     except Exception as error:
         raise OwnError(error, round_) from error
+
+
+@contextmanager
+def making(failure: str) -> Iterator[None]:
+    """Turn an error of a user's own class, while it is made or used, into a SettingError that
+    begins so.
+    """
+    try:
+        yield
+    except ScantError:
+        raise
+    except Exception as error:
+        reason = printable(error)
+        raise SettingError(f"{failure}: {type(error).__name__}: {reason}") from error
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from typing import ClassVar
 import numpy as np
 
 from scant.declare.declarations import Look, Setting, own_class, settings_of, whole_number
+from scant.declare.own import making
 from scant.errors import SettingError, unknown
 from scant.games.blocks import REST, AdaptiveRTopKF, AnytimeRTopKF, Blocks
 from scant.games.forecaster import Forecaster
@@ -224,10 +225,8 @@ def _make_user_class(kind: str, facts: Facts, random, settings: dict):
     learner = own_class(kind)
     if declared := settings_of(learner):  # else only its `__init__` knows which it takes
         _check_names(kind, settings, declared)
-    try:
+    with making(f"learner {kind!r} cannot be made with its settings"):
         return learner(items=facts.items, rounds=facts.rounds, random=random, **settings)
-    except TypeError as error:
-        raise SettingError(f"learner {kind!r} cannot be made with its settings: {error}") from error
 
 
 def _check_names(kind: str, settings: Collection[str], names: Collection[str]) -> None:

@@ -17,9 +17,9 @@ import numpy as np
 from scant import surrogates
 from scant.declare import declarations
 from scant.declare.declarations import Look, Setting, own_class, settings_of
-from scant.declare.own import OwnError, check_scores
+from scant.declare.own import OwnError, check_scores, making
 from scant.errors import ScantError, SettingError, unknown
-from scant.measures import function_of, rank
+from scant.measures import as_ranking, function_of, rank
 from scant.rankers import steps
 from scant.rankers.iterates import CHOICES as ITERATES
 from scant.rankers.iterates import ITERATE, Iterates
@@ -560,14 +560,9 @@ class UserLearner(Contextual):
         """
         learner, kind = super().from_study(entry, readings, facts, rate, random), entry["kind"]
         learner.k, options = entry.get("k"), cls._options(entry)
-        try:
-            learner.player = own_class(kind)(
-                features=facts["features"], rate=learner.rate, random=random, **options
-            )
-        except TypeError as error:
-            raise SettingError(
-                f"learner {kind!r} cannot be made with its options: {error}"
-            ) from error
+        made, options = own_class(kind), {"features": facts["features"], "random": random} | options
+        with making(f"learner {kind!r} cannot be made with its options"):
+            learner.player = made(rate=learner.rate, **options)
         return learner
 
     @classmethod
@@ -590,8 +585,9 @@ class UserLearner(Contextual):
     def rank(self, features) -> np.ndarray:
         self.round += 1
         with self._errors_named():
-            ranking = self.player.rank(features)
+            ranking = as_ranking(self.player.rank(features), len(features))
             check_scores(self.player)
+        ranking.setflags(write=False)  # it is judged after the class has learnt from it
         return ranking
 
     def learn(self, features, grades, ranking) -> bool:

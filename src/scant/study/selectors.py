@@ -95,8 +95,9 @@ def _check_selectors(claim: Mapping, datasets: Mapping, study: Mapping | None) -
         _check(wanted, _names(wanted, study, "experiments") | rules, key)
     for key in ("on", "own"):
         _check_places(claim.get(key, {}), playing, datasets, study, key)
+    ids = [wanted.get("ids") for _, wanted in _of_learners(claim)]
     for key, wanted in _of_learners(claim):
-        _check_learners(wanted, playing, study, key)
+        _check_learners(wanted, playing, study, key, ids)
 
 
 def span(quantity: Quantity, claim: Mapping) -> tuple[float, float] | None:
@@ -107,15 +108,17 @@ def span(quantity: Quantity, claim: Mapping) -> tuple[float, float] | None:
     return quantity.range if up_to_one or "measure" not in quantity.options else None
 
 
-def _names(wanted: Mapping, study: Mapping | None, section: str) -> dict[str, dict]:
+def _names(wanted: Mapping, study: Mapping | None, section: str, also=()) -> dict[str, dict]:
     """The rules for what entries of a section are named by.
 
     A misspelt id would narrow a claim, or, under "not", widen it. So ids have to be of the study or
     of one of the project's. A claim none of whose ids is the study's is about another one.
+
+    also : the ids that the claim's other selectors of the section name
     """
     rules, ids = {"ids": LACKED_BY_NONE, "title": {}}, wanted.get("ids")
     if study:
-        named = {id for id in _values(ids) if isinstance(id, str)}
+        named = {id for id in _values([ids, *also]) if isinstance(id, str)}
         left = (of.get(section, ()) for of in study.get("left_out", {}).values())
         here = {*study[section], *chain.from_iterable(left)}
         if named - here and (named & here or isinstance(ids, dict)):
@@ -141,7 +144,9 @@ def _of_learners(claim: Mapping) -> Iterator[tuple[str, dict]]:
     )
 
 
-def _check_learners(wanted: dict, playing: list[Family], study: Mapping | None, where: str) -> None:
+def _check_learners(
+    wanted: dict, playing: list[Family], study: Mapping | None, where: str, ids: list
+) -> None:
     built_in = {kind: learner for one in playing for kind, learner in one.learners.items()}
     theirs = [kind for kind in _named(wanted.get("kind")) if ":" in kind]
     _check({"kind": wanted.get("kind")}, {"kind": {"enum": [*built_in, *theirs]}}, where)
@@ -154,7 +159,7 @@ def _check_learners(wanted: dict, playing: list[Family], study: Mapping | None, 
     ]
     own = (own_settings(own_class(kind))["properties"].items() for kind in theirs)
     rules = any_of([*of_kinds, *chain.from_iterable(own)])
-    rules |= _names(wanted, study, "learners") | {"kind": LACKED_BY_NONE}
+    rules |= _names(wanted, study, "learners", ids) | {"kind": LACKED_BY_NONE}
     _check(wanted, rules, where)
 
 

@@ -251,7 +251,8 @@ def _of_place(head: Visits, visit: np.ndarray) -> Iterator[Problem]:
     below, of lists whose places have the same ads.
     """
     rows, mean, fall, error = _whole_lists(head, head.place, visit)
-    same = {*head.action[rows[:, 0]]} == {*head.action[rows[:, -1]]}
+    ads = {*head.action[rows[:, 0]]}
+    same = ads == {*head.action[rows[:, -1]]}
     rises = (np.abs(fall + np.arange(len(fall))) <= CLOSE + error).all()
     if same and rises and fall[-1] + error[-1] < -CLOSE:
         reason = (
@@ -263,10 +264,13 @@ def _of_place(head: Visits, visit: np.ndarray) -> Iterator[Problem]:
     if same and is_flat and fall[-1] + error[-1] < len(fall) - 1 - CLOSE:
         reason = (
             "propensities are not probabilities given what stands above, but those of an item at "
-            "its place: the mean of 1 / propensity is about the same at all places "
+            "its place, or of the list: the mean of 1 / propensity is about the same at all places "
             f"({_first(mean)})"
         )
-        yield Problem(PLACE, reason, "Say --propensity-of place")
+        is_possible = (
+            mean[0] <= len(ads) + CLOSE + error[-1]
+        )  # as many as there are ads, on average, at most
+        yield Problem(PLACE, reason, f"Say --propensity-of {'place' if is_possible else 'list'}")
 
 
 def _first(means: np.ndarray) -> str:

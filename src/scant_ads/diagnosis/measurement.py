@@ -32,6 +32,7 @@ NEAR = 2.0
 # the share of an ad's rewards at its maximum, and the other ads' as a part of it
 AT_MOST, OF_OTHERS = (0.1, 0.9), 0.2
 AROUND, ROUNDED = 3.0, 1e-3  # times the share at a maximum that other ads have beyond it, at most
+EXACT = 0.1  # of a share, how far two of its standard errors may be from it
 # the least share of rewards that a policy made from them has, and the most that its ads explain
 ALL, MOST = 0.99, 0.75
 
@@ -405,12 +406,14 @@ def _scales(sizes: dict[str, Sizes]) -> Iterator[Problem]:
 def _cut_off(sizes: dict[str, Sizes], size: np.ndarray, count: np.ndarray) -> Iterator[Problem]:
     """Ads with many rewards of their largest size, where other ads have few of theirs.
 
-    No other size is as frequent, and about as many rewards of other ads are larger: then there is
-    no answer. Where rewards of each other ad are all alike, a warning has to do.
+    About as many rewards of other ads are larger, and no other size is as frequent, or they would
+    be like those of the ad if they were cut off there: then there is no answer. Where rewards of
+    each other ad are all alike, a warning has to do.
 
     size, count : float64 and int64 (cells), all sizes, and how often each occurs
     """
-    apart = (size > 0) & ~np.isin(size, [of_ad.largest for of_ad in sizes.values()])
+    size, count = size[size > 0], count[size > 0]
+    apart = ~np.isin(size, [of_ad.largest for of_ad in sizes.values()])
     place = np.unique(size[apart], return_inverse=True)[1]
     common = np.bincount(place, count[apart]).max() if len(place) else np.inf
     share = {ad: of_ad.several / of_ad.rows for ad, of_ad in sizes.items()}
@@ -418,16 +421,35 @@ def _cut_off(sizes: dict[str, Sizes], size: np.ndarray, count: np.ndarray) -> It
         of_ad, rest = sizes[ad], sum(other.rows for name, other in sizes.items() if name != ad)
         others = [other for name, other in share.items() if name != ad and other <= AT_MOST[1]]
         larger = count[size > of_ad.largest * (1 + ROUNDED)].sum() / max(rest, 1)
+        as_if_cut = _are_as_if_cut(of_ad, size, count)
         is_cut = at_most / AROUND <= larger <= AROUND * at_most
         may_be = rest and not others and at_most >= AT_MOST[0]
         is_alone = max([common / of_ad.rows, *others]) <= OF_OTHERS * at_most
-        if at_most <= AT_MOST[1] and is_alone and (is_cut or may_be):
+        if at_most <= AT_MOST[1] and (as_if_cut or (is_alone and (is_cut or may_be))):
             reason = (
                 f"{100 * at_most:.2g} % of the rewards of ad {ad!r} are the largest one: they "
                 "look cut off"
             )
             mend = "If they are, its mean is wrong: log them whole, or cut off those of all ads"
-            yield Problem("clipped" if is_cut else "cut-off", reason, mend, column=ad)
+            kind = "clipped" if as_if_cut or is_cut else "cut-off"
+            yield Problem(kind, reason, mend, column=ad)
+
+
+def _are_as_if_cut(of_ad: Sizes, size: np.ndarray, count: np.ndarray) -> bool:
+    """Whether sizes of an ad, such as counts, are those of others cut off at its largest one: they
+    have the same mean, as many are the largest one, and others are larger beyond chance.
+
+    size, count : float64 and int64 (cells), all sizes above 0, and how often each occurs
+    """
+    values = np.array([np.minimum(size, of_ad.largest), size >= of_ad.largest])
+    own, rows, total = np.array([of_ad.total, of_ad.several]), of_ad.rows, count.sum()
+    others = max(total - rows, 1)
+    variance = values**2 @ count / total - (values @ count / total) ** 2
+    error = 2 * np.sqrt(np.maximum(variance, 0) * (1 / rows + 1 / others))
+    gap = np.abs(own / rows - (values @ count - own) / others)
+    larger = count[size > of_ad.largest].sum() / others
+    is_exact = (gap <= error).all() and error[1] <= EXACT * own[1] / rows
+    return bool(is_exact and np.exp(-larger * rows) < ALARM)
 
 
 def _from_clicks(rewards: Rewards, tally) -> Iterator[Problem]:

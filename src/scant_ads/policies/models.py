@@ -6,6 +6,7 @@ import re
 
 from scant.bandits import learners
 from scant.declare.declarations import own_class
+from scant.declare.own import making
 from scant.errors import SettingError, printable
 from scant_ads.reading.nested import parsed
 
@@ -22,12 +23,8 @@ def made(text: str):
     named, equals, written = text.partition("=")
     settings = _settings(named, written) if equals else {}
     model_class = own_class(named)
-    try:
+    with making(f"{named} cannot be made with {written or 'no settings'}"):
         model = model_class(**settings)
-    except Exception as error:  # of any kind, as whoever wrote the class has it
-        raise SettingError(
-            f"{named} cannot be made with {written or 'no settings'}: {printable(error)}"
-        ) from error
     learners.of_model(model)
     return model
 

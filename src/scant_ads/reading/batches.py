@@ -66,7 +66,7 @@ def contexts(
     names : of the features, in their order; a one-hot column ("variable=category") that is absent
         is 0, if another of its variable is there; `COLUMN.KEY` may be in a column of JSON objects,
         or of structs, and is missing where that lacks the key
-    texts : the names of the columns that are text
+    texts : by the name of each column that is text, its texts that are known
     where, first : what messages call the table, and how many rows came before its first one
     lists : the column of lists of eligible ads, which may be in one of objects, too; "" for none
     """
@@ -81,6 +81,11 @@ def contexts(
         raise DataError(
             where, f"there is no column {lists!r}, the lists of eligible ads", advice=advice
         )
+    for name in columns.keys() & {*texts}:
+        different = {*map(arrays.briefly, texts[name])}
+        if arrays.is_number(columns[name].type) and len(different) < len(texts[name]):
+            reason = f"column {name!r} has numbers, and texts of the policy are of one number"
+            raise DataError(where, reason, advice="Read it as text (of pandas: dtype=str)")
     listed = {KEY + ELIGIBLE: table.column(lists)} if lists else {}
     kinds = {name: "text" if name in texts else "numbers" for name in columns}
     read = layout.Columns(

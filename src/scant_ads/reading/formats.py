@@ -37,6 +37,9 @@ ARROW = b"ARROW1"  # the first bytes of an Arrow file
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 OTHERS = {  # files that some take for text, by their first bytes
     b"PK": ("a zip archive or a spreadsheet", "Unpack it, or save the sheet as CSV"),
+    b"BZh": ("packed by bzip2", "Unpack it"),
+    b"\xfd7zXZ": ("packed by xz", "Unpack it"),
+    b"sep=": ("CSV with a line for Excel alone", "Delete its first line"),
     b"\xff\xfe": ("text in UTF-16", "Save it as UTF-8"),
     b"\xfe\xff": ("text in UTF-16", "Save it as UTF-8"),
 }

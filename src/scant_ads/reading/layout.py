@@ -436,8 +436,8 @@ class Columns:
                 "action, and the probability of the list"
             )
             self.add("list-reward", reason, mend)
-        elif lists.are_of_first_places(reward, order):
-            reason = "all rewards are those of the first place of a list"
+        elif only := lists.only_place(reward, order):
+            reason = f"all rewards are those of place {only} of a list"
             mend = (
                 "Give each row its own reward: one of the whole list needs one row for each list. "
                 "If nothing below can be clicked, leave those rows out"

@@ -119,7 +119,12 @@ def faults(
     again = np.zeros(len(place), bool)
     for apart in range(1, int(order.above.max()) + 1):
         again[apart:] |= (items[apart:] == items[:-apart]) & (order.above[apart:] >= apart)
-    yield from fault("item-twice", again, "item {item} twice")
+    of_one_arm = np.count_nonzero(again) > 0.9 * np.count_nonzero(order.above)
+    mend = (
+        "In an A/B test of rankers all rows of a list have one action, and one propensity: mend, "
+        "or leave out, the lists that have several"
+    )
+    yield from fault("item-twice", again, "item {item} twice", mend if of_one_arm else own_id)
     mend = "Log every place from the top on, counted from 1, also those without a reward"
     gaps = (ranked != order.above) & ~twice.any()
     yield from fault("place-gap", gaps, "place {place}, and not all places above it", mend)
@@ -136,14 +141,15 @@ def is_of_the_list(reward: np.ndarray, order: Order) -> bool:
     )
 
 
-def are_of_first_places(reward: np.ndarray, order: Order) -> bool:
-    """Whether no row below the first of its list has a reward, though at a hundredth of the rate of
-    first rows seven would have one.
+def only_place(reward: np.ndarray, order: Order) -> int:
+    """The only place, from 1, whose rows have rewards, though at a hundredth of their rate seven
+    other rows would have one; 0 if there is none.
     """
-    first = order.above == 0
     ranked = reward[order.rows] > 0
-    expected = SELDOM * ranked[first].mean() * np.count_nonzero(~first)
-    return bool(expected > EXPECTED and not ranked[~first].any())
+    place = int(order.above[ranked].max(initial=0))
+    here = order.above == place
+    expected = SELDOM * ranked[here].mean() * np.count_nonzero(~here)
+    return (place + 1) * bool(expected > EXPECTED and not ranked[~here].any())
 
 
 def means_by_place(propensity: np.ndarray, place: np.ndarray) -> str:

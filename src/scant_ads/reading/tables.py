@@ -28,8 +28,10 @@ SUMS = word_set(  # in names of columns that count what came of the visits
     "clicks conversions events numerator orders purchases reward successes sum"
 )
 LISTS = word_set("impressions items list ranking results shown slate")
-# a text of several ids: [a, b], a|b, or N1 N2
-LIST = re.compile(r"\[[^{}]*\]|[^\s|;]+([|;][^\s|;]+)+|[A-Z]+\d[\d-]*( [A-Z]+\d[\d-]*)+")
+# a text of several ids: [a, b], (a, b), {a,b}, a|b, or N1 N2
+LIST = re.compile(
+    r"\[[^{}]*\]|\([^{}]*\)|\{[^{}:]*\}|[^\s|;]+([|;][^\s|;]+)+|[A-Z]+\d[\d-]*( [A-Z]+\d[\d-]*)+"
+)
 ENOUGH = 100  # places from the third on by which it is told whether two rankers take turns
 MOSTLY, FIXED = 0.95, 0.8  # share of pairs of places in which they do; of places that have one each
 STATED = (  # of a log without propensities
