@@ -34,24 +34,11 @@ def test_one_allocation_gives_the_bytes_too(study):
     study.check(SIMULATED)
 
 
-def test_a_killed_snakemake_is_taken_up_again_and_faults_end_in_the_same_bytes(study):
+def test_faults_end_in_the_same_bytes(study):
     """One run of four jobs, each with a fault of its own; at a retry each has what it takes."""
     held = {name: study.trouble(name, 600 if name == "greedy" else 1) for name in TROUBLED}
-    asked = study.profile(*RUNS.values())
-    little = (*asked, *ALONE, "--set-resources", "run:mem_mb=600*attempt")
-    study.start(*little)
-    job, _ = study.place("late")
-    study.kill()
-    assert job in study.slurm.jobs(), "the jobs of a killed Snakemake go on"
-    assert "locked" in study.snakemake(*asked, study="cluster", ok=False)
-    run = re.search(r"SLURM run ID: (\S+)", study.printed())[1]
-    study.slurm("scancel", "--name", run)
-    study.wait(lambda: not study.slurm.jobs())
-    for file in (study.folder / "trouble").glob("*.at"):
-        file.unlink()
-    study.snakemake("--unlock", study="cluster")
-
-    process = study.start(*little)
+    little = ("--set-resources", "run:mem_mb=600*attempt")
+    process = study.start(*study.profile(*RUNS.values()), *ALONE, *little)
     at = {name: study.place(name) for name in TROUBLED}
     jobs = {name: job for name, (job, _) in at.items()}
     study.slurm("scontrol", "update", f"JobId={jobs['late']}", "TimeLimit=1")
@@ -66,4 +53,21 @@ def test_a_killed_snakemake_is_taken_up_again_and_faults_end_in_the_same_bytes(s
     assert process.wait(600) == 0, study.printed()
     for job in jobs.values():
         assert f"{job}.log (check log file(s) for error details)" in study.printed()
+    study.check(*RUNS.values())
+
+
+def test_a_killed_snakemake_is_taken_up_again(study):
+    held = study.trouble("late")
+    study.start(*study.profile(*RUNS.values()), *ALONE)
+    job, _ = study.place("late")
+    study.kill()
+    assert job in study.slurm.jobs(), "the jobs of a killed Snakemake go on"
+
+    assert "locked" in study.snakemake(*study.profile(*RUNS.values()), study="cluster", ok=False)
+    name = re.search(r"SLURM run ID: (\S+)", study.printed())[1]
+    study.slurm("scancel", "--name", name)
+    study.wait(lambda: not study.slurm.jobs())
+    held.unlink()
+    study.snakemake("--unlock", study="cluster")
+    study.snakemake(*study.profile(*RUNS.values()), study="cluster")
     study.check(*RUNS.values())
