@@ -21,7 +21,7 @@ CODE = {
     "bandits": 17_309,  # what a class of one's own breaks is said; limits and checks of others' settings
     "clicklogs": 11_405,  # limits of settings
     "data": 17_211,  # forms of files and ids told by name
-    "declare": 4_407,  # limits of settings; what a class of one's own breaks is said
+    "declare": 4_411,  # limits of settings; what a class of one's own breaks is said
     "finished": 11_689,  # no link is followed, what others wrote is checked
     "games": 31_676,  # limits and checks of others' settings
     "generalisation": 16_859,
@@ -31,7 +31,7 @@ CODE = {
     "rankers": 47_643,  # limits of settings
     "scant_ads": 98_805,  # counts cut off, ids beside those of a study; narrower lists, forms told by name, simulated lists, power of a test
     "starter": 521,
-    "study": 15_429,  # what passed the schema is not checked again; settings that no machine can play are refused; claims are checked sooner
+    "study": 15_433,  # what passed the schema is not checked again; settings that no machine can play are refused; claims are checked sooner
     "theory": 12_900,
     "verdict": 18_556,
 }
