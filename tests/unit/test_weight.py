@@ -16,9 +16,9 @@ ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 # Tokens of code by room, a folder of scant or a package beside it: no comments, a docstring is one.
 CODE = {
-    "": 18_919,  # numbers of settings have a length; jobs are served; scant.play takes what notebooks hold; characters of others
+    "": 18_919,  # jobs are served; what notebooks hold; long numbers, characters of others
     "ads": 15_650,  # limits and checks of others' settings
-    "bandits": 17_309,  # what a class of one's own breaks is said; limits and checks of others' settings
+    "bandits": 17_309,  # limits and checks of others' settings and classes
     "clicklogs": 11_405,  # limits of settings
     "data": 17_211,  # forms of files and ids told by name
     "declare": 4_411,  # limits of settings; what a class of one's own breaks is said
@@ -29,9 +29,9 @@ CODE = {
     "page": 15_036,  # ends are rounded outwards, characters of others are escaped
     "present": 8_871,  # lower and upper ends, too, are rounded outwards
     "rankers": 47_643,  # limits of settings
-    "scant_ads": 98_805,  # counts cut off, ids beside those of a study; narrower lists, forms told by name, simulated lists, power of a test
+    "scant_ads": 98_805,  # narrower lists, forms by name, power of a test, counts cut off
     "starter": 521,
-    "study": 15_433,  # what passed the schema is not checked again; settings that no machine can play are refused; claims are checked sooner
+    "study": 15_433,  # what no machine can play is refused; what passed is not checked again
     "theory": 12_900,
     "verdict": 18_556,
 }
