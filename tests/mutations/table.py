@@ -672,7 +672,7 @@ MUTATIONS = [
     ("scant/schema.py", "unit/test_settings_attack.py::test_what_yaml_takes_for_something_else",
      "len(node.value) > LONGEST", "len(node.value) > 3 * LONGEST"),
     ("scant/study/selectors.py", "unit/test_claims_file.py::test_an_id_that_there_is_not_is_refused_where_it_would_narrow_a_claim",
-     "_values([ids, *also])", "_values([ids])"),
+     "for each in (ids, *also)", "for each in (ids,)"),
     ("scant/rankers/learners.py", "unit/test_notebook.py::test_what_a_class_does_that_it_cannot_is_said",
      "ranking.setflags(write=False)", "ranking.setflags(write=True)"),
     ("scant/schema.py", "unit/test_settings_attack.py::test_what_cannot_be_right",
