@@ -158,8 +158,9 @@ def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
     if node.tag.endswith(WORDS[1:3]) and len(node.value) > LONGEST:
         raise SettingError(f"{where}: a number of more than {LONGEST} characters is no setting")
     plain = node.id == "scalar" and not node.style and node.tag.endswith(WORDS)
-    if plain and _is_ambiguous(node.value, construct(node)):
-        read = json.dumps(construct(node))
+    value = construct(node) if plain and not node.tag.endswith(":str") else node.value
+    if plain and _is_ambiguous(node.value, value):
+        read = json.dumps(value)
         raise SettingError(
             f"{path}: line {node.start_mark.line + 1}: {node.value} is {read} in YAML 1.1 and "
             "something else in YAML 1.2. Write what is meant, in quotes if it is text"

@@ -9,6 +9,7 @@ import drawn
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import prose
 import pytest
 import seaborn as sns
 import yaml
@@ -26,6 +27,7 @@ from scant.rankers import drawings as drawing
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
 SMALLEST = 6  # points
+IMAGES = prose.images()
 # Numbers of cells and bounds, and names of guides.
 INSIDE = re.compile(
     r"(more than )?[\d,]+ rounds|"
@@ -252,8 +254,15 @@ def spread(shown: pd.DataFrame, streams: int) -> pd.DataFrame:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", drawn.kept())
-def test_figures_of_shipped_studies_can_be_printed(name):
-    figure = drawn.draw(drawn.frame(name), name.split("/")[1])
+def test_figures_of_shipped_studies_can_be_printed(name, tmp_path):
+    """And images that documents show are what is drawn today."""
+    shown, stem = drawn.frame(name), tmp_path / name.split("/")[1]
+    figure = drawn.draw(shown, stem.name)
+    if image := IMAGES.get(name):
+        figures.save(figure, shown, stem)
+        assert prose.same_image(image, stem.with_name(f"{stem.name}.png")), (
+            "python tests/prose.py --write puts them right"
+        )
     assert faults(figure) == []
     assert figure.get_figwidth() <= 7.2
 

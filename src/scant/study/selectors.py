@@ -118,7 +118,7 @@ def _names(wanted: Mapping, study: Mapping | None, section: str, also=()) -> dic
     """
     rules, ids = {"ids": LACKED_BY_NONE, "title": {}}, wanted.get("ids")
     if study:
-        named = {id for id in _values([ids, *also]) if isinstance(id, str)}
+        named = {id for each in (ids, *also) for id in _values(each) if isinstance(id, str)}
         left = (of.get(section, ()) for of in study.get("left_out", {}).values())
         here = {*study[section], *chain.from_iterable(left)}
         if named - here and (named & here or isinstance(ids, dict)):

@@ -13,6 +13,7 @@ from scant.errors import SettingError, check_name, errors_of, nearest
 from scant.files import write_text
 from scant.schema import check, of_project, read_yaml, with_defaults
 from scant.study import absent_data, grouping, plan, settled, sweeps
+from scant.study.checked import check_once
 from scant.study.schema import (
     learner_settings,
     own_settings,
@@ -58,7 +59,7 @@ def load(
     SettingError : names the key at fault, and the nearest valid name if there is one
     """
     if not checked:
-        check(config, schema(), "study")
+        check_once(config, schema(), "study")
         if config["study"].casefold() in TAKEN:
             raise SettingError(
                 f"study: results/{config['study']} is for what studies share. Choose another id"
@@ -283,7 +284,7 @@ def claims(
             of_claim = grouping.parts(claim)
             for number, part in enumerate(of_claim, 1):
                 parts[name if len(of_claim) == 1 else f"{name}.cells.{number}"] = part
-        check(parts, rules, str(path), of_each=True)
+        check_once(parts, rules, str(path), of_each=True)
         for name, claim in parts.items():
             with errors_of(f"{path}: {name}"):
                 check_selectors(claim, datasets, study)
