@@ -17,7 +17,7 @@ from scipy import stats
 SETS = ("linear", "digits", "mq2008", "ohsumed")
 RETURNS = tuple(f"returns-{times}" for times in (2, 5, 10, 25, 50, 100))
 NAN = math.nan
-KNOWN = [  # experiment, learner, column of tables/seen.csv, streams, the other code's values
+KNOWN = [  # experiment, learner, column of tables/top.csv, streams, the other code's values
     ("seen", "listnet", "mean", SETS, (0.693, 0.825, 0.506, 0.464)),
     ("seen", "newton", "mean", SETS, (0.6935, 0.8204, 0.5149, 0.4632)),
     ("seen", "ridge-all", "mean", SETS, (0.6937, 0.8255, 0.5078, 0.4651)),
@@ -60,7 +60,7 @@ KNOWN = [  # experiment, learner, column of tables/seen.csv, streams, the other 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--results", type=Path, default=Path("results/reference/seen"))
-    table = pd.read_csv(parser.parse_args().results / "tables/seen.csv")
+    table = pd.read_csv(parser.parse_args().results / "tables/top.csv")
     rows = table.set_index(["experiment", "learner", "stream"])
     print(f"{'experiment':13}{'learner':20}{'column':11}{'stream':16} known   ours  apart (s.e.)")
     for experiment, learner, column, streams, values in KNOWN:
