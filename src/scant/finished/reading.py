@@ -36,7 +36,7 @@ NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBER
 # The tables of a reference.
 KEPT = (
     *("finals", "top", "steps", "steps-top", "seen", "games", "slopes", "generalisation", "ads"),
-    *("rankings", "rankings-learnt"),
+    *("rankings", "rankings-learnt", "judged"),
 )
 KEPT_OF_CELLS = (*CELL, "first", *NUMBERS, "verdict")
 # of claims: config/claims has them, but for the last

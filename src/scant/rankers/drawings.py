@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from scant.measures import title_of
 from scant.present import panels, style
@@ -392,6 +393,7 @@ def worth(frame: pd.DataFrame):
             _bars(right, [place], rows, "x", color=colours[row.line], **look)
             handles[f"start {row.start}"] = Line2D([], [], color="0.2", ls="", **look)
         right.set_yticks(range(len(judged)), judged)
+        right.xaxis.set_major_locator(MaxNLocator(4))
         right.set_ylim(len(judged) - 0.5, -0.5)
         right.grid(axis="y", visible=False)
         right.set_xlabel(panels.wrapped("NDCG@10 less cold, first rounds", room, 10))
