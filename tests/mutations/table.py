@@ -899,7 +899,7 @@ MUTATIONS = [
      "unit/test_clicklogs_family.py::test_tables_figures_and_quantities",
      "rows[\"visits\"].max() if visits is None", "rows[\"visits\"].min() if visits is None"),
     ("scant/clicklogs/questions.py", "unit/test_story.py::test_questions_name_what_there_is",
-     "(\"figure-learning\",)", "(\"figure-learnt\",)"),
+     "\"figure-learning\"),", "\"figure-learnt\"),"),
     ("scant/clicklogs/run.py",
      "unit/test_clicklogs_family.py::test_rows_of_estimators_and_learners",
      "yield bounds | {\"truth\": clicks,", "yield bounds | {\"truth\": truth.sum(),"),

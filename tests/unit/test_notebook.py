@@ -165,7 +165,11 @@ def test_the_other_side_is_at_its_best():
         ("listnet", {"title": "Neither"}, "streams.stream"),
         ("listnet", {"dataset": 3}, "3 is not of type 'string'"),
         ("listnet", {"generator": First}, "'type' is no setting"),
-        ("listnet", ("linear", "digits"), r"a tuple is of three arrays, .*expected 3, got 2"),
+        (
+            "listnet",
+            ("linear", "digits"),
+            r"a tuple is of three arrays, .*expected at least 3, got 2",
+        ),
         *((one, "linear", "is no learner") for one in (None, First(1, 1, 1), ["ridge"], len)),
         (pd.Series([1, 2]), "linear", r"0    1\\n1    2\\ndtype: int64 is no learner"),
         (Outer.Inner, "linear", "as its module has it now, outside of functions and classes"),

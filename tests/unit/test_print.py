@@ -74,7 +74,20 @@ def costs() -> pd.DataFrame:
     seen = {"one": 1.0, "two": 2.0, "ten": 10.0}
     points = product(seen.items(), drawing.USED)
     points = ({"feedback": text, "seen": k, "use": use} for (text, k), use in points)
-    rows = frame(*points, rounds=10_000, of=2)
+    rows = frame(*points, rounds=10_000, of=2, reference="Newton")
+    return rows[rows["learner"] == "slam"].assign(mean=-0.1, low=-0.2, high=0.0)
+
+
+def returned() -> pd.DataFrame:
+    """NDCG@10 less the best learner's by how often queries return, on streams and of a data set."""
+    points = product(
+        drawing.RETURNING, ("one grade", "every grade"), ((2.5, "5"), (10.0, "5"), (20.0, "data"))
+    )
+    points = (
+        {"use": use, "feedback": seen, "returns": returns, "line": line}
+        for use, seen, (returns, line) in points
+    )
+    rows = frame(*points, rounds=10_000, of=2, reference="Newton", reading="rates tuned")
     return rows[rows["learner"] == "slam"].assign(mean=-0.1, low=-0.2, high=0.0)
 
 
@@ -151,6 +164,7 @@ FRAMES = {
     drawing.dots: ends,
     drawing.steps: stepped,
     drawing.feedback: costs,
+    drawing.returns: returned,
     drawing.worth: bought,
     drawing_clicks.premises: visited,
     drawing_clicks.learning: visited,

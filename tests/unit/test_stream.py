@@ -151,6 +151,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path, make):
 def test_a_damaged_stream_is_refused_or_read_rightly(written):
     content, refusals, whole = written.read_bytes(), 0, stream.read(written)
     fields = [field.name for field in dataclasses.fields(whole) if field.name != "metadata"]
+    fields = [name for name in fields if getattr(whole, name) is not None]  # one judge's grades
     right = {name: getattr(whole, name).copy() for name in fields}
     # the footer, whole
     for place in [*range(0, len(content) - 300, 40), *range(len(content) - 300, len(content))]:

@@ -106,7 +106,7 @@ def test_an_experiment_has_the_settings_of_its_own_family_alone():
     """A perceptron has no users, an experiment of ads no horizon."""
     assert completed(with_top(), "top") == CONTEXTUAL | {
         "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None, "regret": False,
-        "grid": "all-seeds",
+        "grid": "all-seeds", "judged": 0.4, "unvisited": 0,
     }  # fmt: skip
     games = {"batch": 5, "figures": [], "comparator": "prefix", "baseline": None}
     assert completed(with_games()) == games

@@ -686,7 +686,7 @@ class Top(Contextual):
             frame="scant.rankers.frames_judged:by_grades",
             draw="scant.rankers.drawings:worth",
             asked=True,
-            heading="What is a judged list worth, and is it safe to start from it?",
+            heading="What is a judged list worth, and is starting from it safe?",
         ),
         Shown(
             "figure-one-click",

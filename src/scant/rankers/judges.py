@@ -41,7 +41,12 @@ RULE = {  # the JSON schema of the setting `judged_by`
                 "additionalProperties": False,
                 "required": ["cue", "by"],
                 "properties": {
-                    "cue": {"oneOf": [{"type": "integer", "minimum": 1}, {"const": RANDOM}]},
+                    "cue": {
+                        "oneOf": [
+                            {"type": "integer", "minimum": 1, "maximum": 1_000_000},
+                            {"const": RANDOM},
+                        ]
+                    },
                     "by": {"type": "number"},
                 },
             },

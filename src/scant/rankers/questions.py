@@ -169,8 +169,8 @@ TOP = (
             Answer(
                 "judged-ten-lists",
                 "ten lists that a human judged",
-                "are worth 100 rounds of one grade or more",
-                "are worth less than 100 rounds of one grade",
+                "are better than 100 grades, one a round",
+                "are worth less than 100 grades, one a round",
             ),
             Answer(
                 "judged-leaning",
@@ -185,7 +185,7 @@ TOP = (
                 "may cost 0.03",
             ),
             Answer(
-                "click-one-near-pdgd",
+                "judged-click-near-pdgd",
                 "on MQ2008 LinUCB from the first click alone",
                 "comes within 5 % of PDGD, from ten",
                 "stays more than 5 % behind PDGD, from ten",

@@ -452,7 +452,7 @@ def _are_as_if_cut(of_ad: Sizes, size: np.ndarray, count: np.ndarray) -> bool:
     size, count : float64 and int64 (cells), all sizes above 0, and how often each occurs
     """
     values = np.array([np.minimum(size, of_ad.largest), size >= of_ad.largest])
-    own, rows, total = np.array([of_ad.total, of_ad.several]), of_ad.rows, count.sum()
+    own, rows, total = np.array([of_ad.total, of_ad.at_largest]), of_ad.rows, count.sum()
     others = max(total - rows, 1)
     variance = values**2 @ count / total - (values @ count / total) ** 2
     error = 2 * np.sqrt(np.maximum(variance, 0) * (1 / rows + 1 / others))
