@@ -163,7 +163,7 @@ TOP = (
     Question(
         "judged",
         "What is a judged list worth, and a single click?",
-        ("judged-*", "click-one-*"),
+        ("judged-*",),
         ("figure-worth", "figure-one-click"),
         (
             Answer(
@@ -175,14 +175,14 @@ TOP = (
             Answer(
                 "judged-leaning",
                 "lists by a judge who leans by one standard deviation",
-                "are never worth 100 rounds, however many",
-                "are worth 100 rounds if they are many",
+                "are worth less than 100 grades, one a round, however many",
+                "are better than 100 grades, one a round, if they are many",
             ),
             Answer(
                 "judged-chosen-safe",
                 "a start that is kept only while it predicts",
-                "costs less than 0.03, whoever judged",
-                "may cost 0.03",
+                "costs less than 0.03, whoever judged, where a trusted one may cost 0.05",
+                "may cost 0.03, or a trusted one costs less than 0.05",
             ),
             Answer(
                 "judged-click-near-pdgd",
