@@ -914,7 +914,7 @@ MUTATIONS = [
     ("scant/rankers/click_learners.py",
      "contract/test_click_learners.py::test_preferences_that_clicks_show",
      "min(places[-1] + 2", "min(places[-1] + 1"),
-    ("scant/rankers/comparator.py",
+    ("scant/declare/runs.py",
      "unit/test_comparator.py::test_prefixes_are_kept_rounds_four_a_decade_up_to_the_horizon",
      "log10(horizon / first))) + 1)", "log10(horizon / first))))"),
     ("scant/rankers/drawings.py",
