@@ -440,10 +440,10 @@ def test_the_look_is_seaborns():
             context="paper", style="ticks", palette=list(style.PALETTE), rc=style.SETTINGS
         )
         theirs = dict(plt.rcParams)
-    of_images = {"image.cmap"}  # there are none
-    for key in theirs.keys() - of_images:
-        one, other = (_plain(key, rc[key]) for rc in (ours, theirs))
-        assert one == other or one == pytest.approx(other), key
+        of_images = {"image.cmap"}  # there are none
+        for key in theirs.keys() - of_images:  # in the context: C0 is a colour of the cycle set
+            one, other = (_plain(key, rc[key]) for rc in (ours, theirs))
+            assert one == other or one == pytest.approx(other), key
 
 
 def _plain(key: str, value):
