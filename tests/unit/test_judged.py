@@ -204,7 +204,16 @@ def test_what_cannot_be_judged_is_refused_at_planning(change, message):
         plan(change)
 
 
-def plan(change):
+def test_queries_have_to_be_left_to_visit():
+    """A stream whose queries are all kept out is refused before a job asks for them."""
+    with pytest.raises(
+        SettingError, match="of the 100 queries of the stream 'linear' none is left"
+    ):
+        plan({}, unvisited=60)
+    assert plan({}, unvisited=59).runs
+
+
+def plan(change, **setting):
     """A study of one start from lists on 100 queries of 50 features and grades 0 to 4."""
     study = {
         "study": "toy",
@@ -214,6 +223,7 @@ def plan(change):
         "learners": {"ridge": {"kind": "ridge", "start": "trusted", "lists": 40} | change},
         "experiments": {
             "toy": {"kind": "top", "streams": ["linear"], "learners": ["ridge"], "seeds": 2}
+            | setting
         },
     }
     return Plan(*settings.load(study))

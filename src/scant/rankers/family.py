@@ -787,6 +787,8 @@ class Top(Contextual):
             )
         if experiment["grid"] == CHOOSING:
             self._check_grid(experiment)
+        for stream in experiment["streams"]:
+            self._check_apart(study, datasets, experiment, stream)
         super().check(study, datasets, experiment)
 
     def _check_grid(self, experiment: dict) -> None:
@@ -834,6 +836,19 @@ class Top(Contextual):
                 judges.check_fits(settings.get("judged_by"), grade, facts.get("features"))
                 if queries := facts.get("queries"):
                     judges.check_number(settings["lists"], experiment["judged"], queries)
+
+    def _check_apart(self, study: dict, datasets: dict, experiment: dict, stream: str) -> None:
+        """Raise a SettingError if no query of a stream is left to visit, as far as this is known
+        without data.
+        """
+        queries = sizes(study["streams"][stream], datasets).get("queries")
+        which = self._which_queries(study, experiment, stream)
+        apart = [which.get(key, 0) for key in ("unvisited", "judged")]
+        if queries and sum(judges.part_of(number, queries) for number in apart) >= queries:
+            raise SettingError(
+                f"of the {queries:,} queries of the stream {stream!r} none is left to visit: lower "
+                "unvisited or judged"
+            )
 
     def comparators(self, study, name):
         experiment = study["experiments"][name]

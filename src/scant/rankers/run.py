@@ -166,7 +166,9 @@ def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
         apart,
     )
     if not len(queries):
-        raise SettingError(f"streams.{job['stream']}: no query is left to play. See empty and keep")
+        raise SettingError(
+            f"streams.{job['stream']}: no query is left to play: see empty, keep and unvisited"
+        )
     return queries
 
 
