@@ -103,8 +103,8 @@ figure-generalisation-n: [[populations, noisy], [learners, erm]]
 figure-learning: [[click_logs, look], [learners, as-is]]
 """)
 NAMES = {  # settings that are text, but name something or are a path
-    "baseline", "black_box", "bound", "claims", "figure", "file", "folder", "generator", "judged", "loss",
-    "members", "mirror",
+    "baseline", "black_box", "bound", "claims", "figure", "file", "folder", "generator", "judged",
+    "loss", "members", "mirror",
     "parser", "plays", "quantity",
 }  # fmt: skip
 
