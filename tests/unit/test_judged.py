@@ -3,11 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+import toys
+import yaml
 
 import scant
 from scant.data import simulated
 from scant.data import stream as streams
+from scant.declare import families
 from scant.errors import SettingError
+from scant.present import making
 from scant.randomness import generator
 from scant.rankers import frames_judged, judges, run
 from scant.study import settings
@@ -156,6 +160,48 @@ def test_starts_are_compared_with_the_cold_learner_seed_by_seed():
     assert of_seed["overtaken"] == 10  # 0.42 a round from there to 100
     assert of_seed["first"] == pytest.approx(-0.3)
     assert of_seed["late"] == pytest.approx((300 - 600 - 30 + 40) / 900)
+
+
+PLAYED = yaml.safe_load("""
+study: s
+claims: null
+streams: {sim: {generator: linear, settings: {queries: 60, documents: 6, features: 4}}}
+learners:
+  cold: &ridge {kind: ridge, explore: ucb, lambdas: [1], alphas: [1]}
+  lists: {kind: ridge, lambdas: [1], start: alone, lists: 5}
+  kept: {<<: *ridge, start: chosen, lists: 5, judged_by: coin}
+  click: {<<: *ridge, user: perfect}
+  pdgd: {kind: pdgd, user: perfect, rates: [0.1]}
+experiments:
+  lists:
+    {kind: top, streams: [sim], learners: [cold, lists, kept], rounds: 30, seeds: 2,
+     figures: [figure-worth]}
+  clicks:
+    {kind: top, streams: [sim], learners: [click, pdgd], rounds: 30, seeds: 2,
+     figures: [figure-one-click]}
+""")
+
+
+def test_figures_and_the_table_show_what_was_played(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = toys.settle(PLAYED).plan
+    toys.play(made)
+    inputs = making.Inputs(made)
+    frames = {
+        name: making.frame_of(target.shown, *inputs(target))
+        for name, target in (made.figures | made.tables).items()
+        if name in ("figure-worth", "figure-one-click", "judged")
+    }
+    bought, clicked, judged = frames.values()
+    parts = bought.groupby("part")["start"].unique()
+    assert {*parts["worth"]} == {"none", "alone"} and [*parts["start"]] == ["chosen"]
+    assert {*bought.loc[bought["start"] == "alone", "grades"]} == {5 * 6}
+    assert [*clicked["steps"]] == ["LinUCB, one click", "PDGD, ten clicks"]
+    assert [*judged["learner"]] == ["lists", "kept"]
+    of_lists, of_kept = judged.to_dict("records")
+    assert 1 <= of_lists["worth"] <= 30 and np.isnan(of_kept["worth"])
+    for name, frame in (("figure-worth", bought), ("figure-one-click", clicked)):
+        families.called(made.figures[name].shown.draw)(frame)
 
 
 # Who is judged, visited and never visited

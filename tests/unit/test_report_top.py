@@ -388,7 +388,7 @@ def study():
     return gathered(*parts), gathered(*there)
 
 
-# drawn like another, or tested in test_steps_without_rates.py and test_judged.py
+# tested in test_steps_without_rates.py and test_judged.py, but for one drawn like another
 ELSEWHERE = ("figure-aistats16.1", "figure-steps-top", "figure-worth", "figure-one-click")
 FIGURES = [shown.name for shown in Top.shown if shown.draw and shown.name not in ELSEWHERE]
 

@@ -28,7 +28,7 @@ CODE = {
     "kernels": 35_000,  # ridge that remembers, starts from lists, clicks at place one
     "page": 15_100,  # ends are rounded outwards, characters of others are escaped
     "present": 8_950,  # lower and upper ends, too, are rounded outwards
-    "rankers": 58_200,  # memory, queries never visited, judges, starts, boosted trees
+    "rankers": 58_300,  # memory, queries never visited, judges, starts, boosted trees
     "scant_ads": 98_805,  # narrower lists, forms by name, power of a test, counts cut off
     "starter": 521,
     "study": 15_433,  # what no machine can play is refused; what passed is not checked again

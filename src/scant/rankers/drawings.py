@@ -458,7 +458,7 @@ def returns(frame: pd.DataFrame):
                     handles[sets["panel"][stream]] = Line2D([], [], **grey)
         axis.set_xscale("log")
         axis.xaxis.set_major_formatter("{x:g}")
-        axis.xaxis.set_minor_formatter("")
+        axis.xaxis.set_minor_formatter("")  # numbers of a range below a decade would overlap
         panels.head(axis, panel, _horizon(panel))
         axis.set_xlabel("how often a query returns")
     for axis in axes[:, 0]:

@@ -841,10 +841,12 @@ class Top(Contextual):
         """Raise a SettingError if no query of a stream is left to visit, as far as this is known
         without data.
         """
-        queries = sizes(study["streams"][stream], datasets).get("queries")
         which = self._which_queries(study, experiment, stream)
         apart = [which.get(key, 0) for key in ("unvisited", "judged")]
-        if queries and sum(judges.part_of(number, queries) for number in apart) >= queries:
+        queries = sizes(study["streams"][stream], datasets).get("queries")
+        if not (queries and any(apart)):
+            return
+        if sum(judges.part_of(number, queries) for number in apart) >= queries:
             raise SettingError(
                 f"of the {queries:,} queries of the stream {stream!r} none is left to visit: lower "
                 "unvisited or judged"
