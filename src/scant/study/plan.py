@@ -181,14 +181,15 @@ class Plan:
     def shown_by(self) -> dict[str, dict[str, Target]]:
         """The figures and tables, by name, that each job makes, by its name.
 
-        A job makes all figures of a family, all its tables, or all tables that need no run. A
-        user's own figure or table is made alone, so that an error in its code stops no other.
+        A job makes all figures of a family, all its tables of runs, or its tables of theorems,
+        which wait for no run. A user's own figure or table is made alone, so that an error in its
+        code stops no other.
         """
         jobs = {}
         for name, target in (self.figures | self.tables).items():
-            of_family = "theory" if target.shown.reads == "nothing" else target.family.kind
-            group = of_family if target.shown in target.family.shown else name
-            job = f"{'figures' if target.shown.draw else 'tables'}_{group}"
+            tables = "theorems" if target.shown.reads == "nothing" else "tables"
+            group = target.family.kind if target.shown in target.family.shown else name
+            job = f"{'figures' if target.shown.draw else tables}_{group}"
             jobs.setdefault(re.sub(r"\W", "_", job), {})[name] = target
         return jobs
 
