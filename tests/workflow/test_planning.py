@@ -15,8 +15,9 @@ ROOT = Path(__file__).parents[2]
 STUDIES = {"config/config.yaml": None, "config/studies/real-top.yaml": "real-top"}
 KINDS = ("perceptron", "top", "fixed_items", "ads", "generalisation")
 RUNS = {"fetch", "convert", "make_stream", "simulate", "campaign", "make_log", "run"}
-TABLES = RUNS | {"best_weights", "tables_theory", *(f"tables_{kind}" for kind in KINDS)}
-CLAIMS = RUNS | {"best_weights", "tables_theory", "coverage", "judge", "claims"}
+THEOREMS = {f"theorems_{kind}" for kind in KINDS}
+TABLES = RUNS | THEOREMS | {"best_weights", *(f"tables_{kind}" for kind in KINDS)}
+CLAIMS = RUNS | THEOREMS | {"best_weights", "coverage", "judge", "claims"}
 FIGURES = RUNS | {"best_weights", "coverage", *(f"figures_{kind}" for kind in KINDS)}
 
 
