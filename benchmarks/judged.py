@@ -6,8 +6,14 @@ errors they differ.
 
 NDCG@10 of queries never visited, after so many rounds of one grade or so many lists, and what a
 start from 30 lists earns over the first 1,000 rounds, less the cold learner's. Settings are chosen
-on tuning seeds here, the independent code's LinUCB is untuned. Last, the time of a round of a
-start that is chosen, in rounds of LinUCB.
+on tuning seeds here, the independent code's LinUCB is untuned. The independent code leaves out
+queries without a relevant document, whose NDCG is 0 here: on MQ2008 our means are divided by the
+share of its queries that have one. Last, the time of a round of a start that is chosen, in rounds
+of LinUCB.
+
+Measured on the study of 24 seeds: cold, human and wrong judges within 2.5 standard errors, of 29
+numbers, on the simulated stream; leaning judges are apart, since cues are others: here a direction
+of all features that tells nothing of grades, which hurts less the more features there are.
 """
 
 import argparse
@@ -76,8 +82,12 @@ START = {  # trusted, chosen
 }
 
 
+RELEVANT = {"mq2008": 564 / 784}  # the share of queries with a relevant document
+
+
 def line(what: str, known: float, error: float, mean: float, low: float, n: int) -> None:
-    own = (mean - low) / stats.t.ppf(0.975, n - 1)
+    share = RELEVANT.get(what.partition(",")[0], 1)
+    own, mean = (mean - low) / stats.t.ppf(0.975, n - 1) / share, mean / share
     off = (mean - known) / hypot(own, own if np.isnan(error) else error)
     print(f"{what:34} {known:8.4f} {mean:8.4f} ({own:.4f})  {off:+5.1f}")
 
