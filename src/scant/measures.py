@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scant.declare.declarations import own
+from scant.declare.own import making
 from scant.errors import SettingError, unknown
 
 MAX_GRADE = 53  # the largest grade whose gain 2^r - 1 is exact in float64
@@ -391,14 +392,11 @@ def check_own(name) -> None:
     finite number.
     """
     _own_function(name)
-    try:
+    with making(
+        f"measure {name!r}, a function from grades in the order shown to a number, fails for the "
+        "grades [0, 2, 1]"
+    ):
         _of_own(name, np.arange(3), np.array([0, 2, 1]))
-    except Exception as error:  # whatever a user's function does
-        raise SettingError(
-            f"measure {name!r} fails for the grades [0, 2, 1] ({type(error).__name__}: {error}). "
-            "It is to be a function of the grades of a query's documents, in the order shown, that "
-            "returns a number"
-        ) from error
 
 
 def named(name):

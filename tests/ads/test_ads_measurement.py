@@ -352,6 +352,14 @@ def test_counts_cut_off_in_an_arm_leave_no_answer(arms):
         assert not {"clipped", "cut-off"} & of_arms(right, arms=arms).keys()
 
 
+def test_an_arm_whose_rewards_end_lower_does_not_hide_that_another_s_are_cut_off():
+    """Of 60 such logs 0 were seen while it counted among the others, and 55 are since."""
+    random, arm = np.random.default_rng(6), np.arange(18_000) % 3
+    limit = np.array([99, 7, 5])[arm]
+    cut = np.minimum(1.0 + random.poisson(4, 18_000), limit)
+    assert "of ad '1' are the largest one" in of_arms(cut, arms=3)["clipped"]["reason"]
+
+
 def test_visits_without_costs_are_no_cut():
     log = visits(money=True)
     # 88 and 95 % of the visits of each ad have no costs

@@ -646,12 +646,8 @@ def check_options(kind: str | type[AdLearner], options: Mapping) -> None:
     )
     if ":" in kind:
         arguments = _arguments(learner, 1.0, options)
-        try:
+        with making(f"{kind} cannot be made with {', '.join(arguments) or 'nothing'}"):
             inspect.signature(own_class(kind)).bind(**arguments)
-        except TypeError as error:
-            raise SettingError(
-                f"{kind} cannot be made with {', '.join(arguments) or 'nothing'}: {error}"
-            ) from None
 
 
 def made(kind: str | type[AdLearner], regularisation: float, options: Mapping):

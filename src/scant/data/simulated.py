@@ -13,7 +13,8 @@ from scant.data.numbers import Refuse, plain, single, whole
 from scant.data.stream import Query, gap
 from scant.data.table_b1 import TWENTIETHS, VECTORS
 from scant.declare.declarations import own
-from scant.errors import DataError, SettingError
+from scant.declare.own import making
+from scant.errors import DataError
 from scant.randomness import generator
 
 Simulated = tuple[Iterator[Query], np.ndarray | None]
@@ -235,12 +236,8 @@ def draw(random: np.random.Generator, settings: dict) -> Simulated:
     named = settings["generator"]
     if ":" not in named:
         return GENERATORS[named](random, **settings["settings"])
-    try:
+    with making(f"{named} does not return queries, and a ranker or None"):
         queries, ranker = own(named, "generator", "function")(random, **settings["settings"])
-    except (TypeError, ValueError) as error:
-        raise SettingError(
-            f"{named} does not return queries, and a ranker or None ({error})"
-        ) from error
     ranker = None if ranker is None else _checked_ranker(named, ranker)
     return _checked(named, queries, ranker), ranker
 

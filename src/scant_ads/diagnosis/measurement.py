@@ -431,7 +431,8 @@ def _cut_off(sizes: dict[str, Sizes], size: np.ndarray, count: np.ndarray) -> It
         of_ad, rest = sizes[ad], sum(other.rows for name, other in sizes.items() if name != ad)
         others = [other for name, other in share.items() if name != ad and other <= AT_MOST[1]]
         larger = count[size > of_ad.largest * (1 + ROUNDED)].sum() / max(rest, 1)
-        as_if_cut = _are_as_if_cut(of_ad, size, count)
+        lower = [other for other in sizes.values() if other.largest < of_ad.largest]
+        as_if_cut = _are_as_if_cut(of_ad, lower, size, count)
         is_cut = at_most / AROUND <= larger <= AROUND * at_most
         may_be = rest and not others and at_most >= AT_MOST[0]
         is_alone = max([common / of_ad.rows, *others]) <= OF_OTHERS * at_most
@@ -445,18 +446,20 @@ def _cut_off(sizes: dict[str, Sizes], size: np.ndarray, count: np.ndarray) -> It
             yield Problem(kind, reason, mend, column=ad)
 
 
-def _are_as_if_cut(of_ad: Sizes, size: np.ndarray, count: np.ndarray) -> bool:
+def _are_as_if_cut(of_ad: Sizes, lower: list[Sizes], size: np.ndarray, count: np.ndarray) -> bool:
     """Whether sizes of an ad, such as counts, are those of others cut off at its largest one: they
     have the same mean, as many are the largest one, and others are larger beyond chance.
 
+    lower : of ads whose largest size is smaller, which tell nothing of larger ones
     size, count : float64 and int64 (cells), all sizes above 0, and how often each occurs
     """
     values = np.array([np.minimum(size, of_ad.largest), size >= of_ad.largest])
     own, rows, total = np.array([of_ad.total, of_ad.at_largest]), of_ad.rows, count.sum()
-    others = max(total - rows, 1)
+    others = max(total - rows - sum(ad.rows for ad in lower), 1)
+    of_others = values @ count - own - [sum(ad.total for ad in lower), 0]
     variance = values**2 @ count / total - (values @ count / total) ** 2
     error = 2 * np.sqrt(np.maximum(variance, 0) * (1 / rows + 1 / others))
-    gap = np.abs(own / rows - (values @ count - own) / others)
+    gap = np.abs(own / rows - of_others / others)
     larger = count[size > of_ad.largest].sum() / others
     is_exact = (gap <= error).all() and error[1] <= EXACT * own[1] / rows
     return bool(is_exact and np.exp(-larger * rows) < ALARM)
