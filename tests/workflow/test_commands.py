@@ -1,4 +1,5 @@
-"""Every command of README and docs runs as it stands there, and prints what stands below it.
+"""Every command of README, CONTRIBUTING and docs runs as it stands there, and prints what stands
+below it.
 
 A command is a line of a block for a shell, or a code span that begins with a program. In blocks
 that show what is printed commands begin with `$`, and `...` stands for any lines.
@@ -20,7 +21,10 @@ from small_studies import shipped
 from scant import cli
 from scant.study.plan import Plan
 
-DOCUMENTS = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "config/README.md")),
+    *sorted(ROOT.glob("docs/*.md")),
+]
 PROGRAMS = "scant|snakemake|python|make|pip|git|sbatch|squeue|docker|apptainer"
 CODE = re.compile(
     rf"^ *```(?P<language>\w*)\n(?P<block>.*?)^ *```$|`(?P<span>(?:{PROGRAMS}) [^`]+)`",
