@@ -136,19 +136,25 @@ def play(
     SettingError : there is no such learner, stream or setting; names the nearest
     DataError : a file or array is damaged
     """
-    for name, value in {"seeds": seeds, "rounds": rounds, "k": 1 if k is None else k}.items():
+    counts = {"seeds": seeds, "rounds": rounds, "lists": lists, "k": 1 if k is None else k}
+    for name, value in counts.items():
         if not is_number(value, 1, whole=True):
             raise SettingError(f"{name} is {short(value)}; a whole number from 1 is expected")
-    seeds, rounds = int(seeds), int(rounds)  # NumPy's are no settings
+    seeds, rounds, lists = int(seeds), int(rounds), int(lists)  # NumPy's are no settings
     streams = _listed(streams, list)
     named = [_learner(value, k) for value in (learner, *_listed(against, (list, tuple)))]
+    column = None  # of a judge's grades
     if judged is not None:
-        streams, judge = _judged(streams, judged)
+        if not isinstance(judged, str | Mapping):
+            if len(streams) > 1 or not isinstance(streams[0], tuple):
+                what = "a judge's grades are for one tuple of arrays: give only that"
+                raise SettingError(f"judged: {what}")
+            judged, column = "column", judged
         name, entry = named[0]
-        started = entry | {"start": start, "lists": lists, "judged_by": judge}
+        started = entry | {"start": start, "lists": lists, "judged_by": judged}
         named = [(f"{name}-{start}", started), *named]
     learners = _by_id(named)
-    places = _by_id(map(_stream, streams))
+    places = _by_id(_stream(value, column) for value in streams)
     kind = _family(learners)
     experiment = {
         "kind": kind,
@@ -191,15 +197,6 @@ def play(
 def _listed(value, lists) -> Sequence:
     """A value of a type in `lists` as it is, any other as the only one of a list."""
     return value if isinstance(value, lists) else [value]
-
-
-def _judged(streams: list, judged) -> tuple[list, str | Mapping]:
-    """The streams with a judge's grades beside those of arrays, and the judge as in a study."""
-    if isinstance(judged, str | Mapping):
-        return streams, judged
-    if len(streams) > 1 or not isinstance(streams[0], tuple):
-        raise SettingError("judged: a judge's grades are for one tuple of arrays: give only that")
-    return [(*streams[0], judged)], "column"
 
 
 def _by_id(named: Iterable[tuple[str, dict]]) -> dict[str, dict]:
@@ -245,13 +242,15 @@ def _learner(value, k: int | None) -> tuple[str, dict]:
     return kind, {key: chosen[key] for key in chosen if key in declared} | entry
 
 
-def _stream(value) -> tuple[str, dict]:
-    """The name and the settings of a stream, or of the data set of a file or of arrays."""
+def _stream(value, judged) -> tuple[str, dict]:
+    """The name and the settings of a stream, or of the data set of a file or of arrays, with a
+    judge's grades beside theirs if there are any.
+    """
     if isinstance(value, Mapping):
         name = value.get("dataset") or value.get("generator") or "stream"
         return _id(str(name)), dict(value)
     if isinstance(value, tuple):
-        return "arrays", _of_arrays(value)
+        return "arrays", _of_arrays(value, judged)
     if not isinstance(value, str | Path):
         raise SettingError(
             "a stream is a generator, a data set, a file, settings, or a tuple of arrays, and no "
@@ -270,19 +269,17 @@ def _stream(value) -> tuple[str, dict]:
     return value, {"generator": value}
 
 
-def _of_arrays(arrays: tuple) -> dict:
+def _of_arrays(arrays: tuple, judged) -> dict:
     """The data set of arrays, whose table stands in the place of a file."""
-    judged = {"judged": "judged"} if len(arrays) == 4 else {}
+    what, beside = "a tuple is of three arrays, features, grades and queries", {}
     try:
-        features, grades, queries, *beside = arrays
-        table = tables.of_arrays(features, grades, queries)
-        for column in beside:
-            table = table.append_column("judged", pa.array(plain(column)))
+        table = tables.of_arrays(*arrays)
+        if judged is not None:
+            what, beside = "judged is an array with a grade of each document", {"judged": "judged"}
+            table = table.append_column("judged", pa.array(plain(judged)))
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
-        raise SettingError(
-            f"a tuple is of three arrays, features, grades and queries: {error}"
-        ) from error
-    return _dataset("parquet", table.num_columns - 2 - len(judged), table) | judged
+        raise SettingError(f"{what}: {error}") from error
+    return _dataset("parquet", table.num_columns - 2 - len(beside), table) | beside
 
 
 def _of_file(path: Path) -> dict:

@@ -293,8 +293,8 @@ def _reason(error) -> str:
         return str(unknown("key", next(key for key in value if key not in declared), declared))
     if rule == "enum":
         return str(unknown("value", value, asked))
-    if rule == "not":  # the schema says which keys a task does not have
-        return "this key does not apply to a data set of this task"
+    if rule == "not":  # the schema says which keys a task or parser does not have
+        return "this key does not apply to a data set of this task and parser"
     if rule in ("pattern", "oneOf") and "description" in error.schema:
         return f"{message}. {error.schema['description']}"
     return message

@@ -240,6 +240,7 @@ def test_more_lists_than_judged_queries_are_refused(packed):
         ({"lists": 41}, "lists: 41 are more than the 40 of its 100 queries that are judged"),
         ({"judged_by": {"confusion": "gpt-4"}}, "grades 0 to 1, and the stream's go up to 4"),
         ({"judged_by": {"leans": {"cue": 51, "by": 1}}}, "leans.cue: there are 50 features"),
+        ({"judged_by": "column"}, "column needs a second column of grades"),
         ({"judged_by": {"wrong": 1.5}}, "wrong"),
         ({"judged_by": {"wrong": 0.3, "confusion": "gpt-4"}}, "judged_by"),
         ({"k": 10, "user": "perfect"}, "user: below the first place"),
@@ -302,7 +303,9 @@ def test_a_second_judge_is_refused_where_he_cannot_be():
     arrays = (x, np.tile([0, 1], 10), queries)
     for streams_, judged_, message in (
         ("linear", np.zeros(3), "judged: a judge's grades are for one tuple of arrays"),
-        (arrays, np.zeros(3), "tuple is of three arrays"),
+        (arrays, np.zeros(3), "judged is an array with a grade of each document: Added column"),
+        ((*arrays, np.zeros(20)), np.zeros(20), "tuple is of three arrays"),
+        (arrays, np.full((20, 1), 1), "judged is an array .*: only handle 1-dimensional"),
         (arrays, np.full(20, 5), "column has a grade of 5, and the data's go up to 1"),
         ("linear", "column", "judged_by: column needs a second column of grades"),
     ):

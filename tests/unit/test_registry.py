@@ -68,6 +68,10 @@ def test_a_study_brings_its_own_sets():
         ),
         ({**OWN, "cover": ["tset"]}, "mine.cover: unknown part 'tset': did you mean 'test'?"),
         ({**LOG, "features": 3}, "mine.features: this key does not apply to a data set"),
+        # keys of which other parsers would know nothing
+        ({**OWN, "judged": "llm"}, "mine.judged: this key does not apply"),
+        ({**OWN, "parser": "csv", "judged": "f1"}, "mine.judged: 'f1' does not match"),
+        ({**OWN, "parser": "csv", "first_index": 0}, "mine.first_index: this key does not apply"),
     ],
 )
 def test_a_bad_entry_is_refused_by_its_key(entry, message):

@@ -829,11 +829,13 @@ class Top(Contextual):
         does not fit their judge, as far as this is known without data.
         """
         settings = study["learners"][learner]
+        judge = settings.get("judged_by")
         for stream in experiment["streams"]:
-            facts = sizes(study["streams"][stream], datasets)
+            entry = study["streams"][stream]
+            facts, dataset = sizes(entry, datasets), datasets.get(entry.get("dataset"))
             with errors_of(f"the learner {learner!r} on the stream {stream!r}"):
-                grade = largest_grade(study["streams"][stream], datasets)
-                judges.check_fits(settings.get("judged_by"), grade, facts.get("features"))
+                judges.check_column(judge, dataset and dataset.judged)
+                judges.check_fits(judge, largest_grade(entry, datasets), facts.get("features"))
                 if queries := facts.get("queries"):
                     judges.check_number(settings["lists"], experiment["judged"], queries)
 

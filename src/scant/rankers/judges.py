@@ -89,6 +89,14 @@ def confusion(judge: Mapping) -> np.ndarray | None:
     return table
 
 
+def check_column(judge, is_there) -> None:
+    """Raise a SettingError for a judge whose grades are a column that is not there."""
+    if judge == COLUMN and not is_there:
+        raise SettingError(
+            "judged_by: column needs a second column of grades: the data set names it as judged"
+        )
+
+
 def check_fits(judge, largest_grade: int | None = None, features: int | None = None) -> None:
     """Raise a SettingError for a judge of other grades or features than a stream's; None where
     these are not known.
@@ -149,10 +157,7 @@ class Judge:
         """
         check_fits(judge, stream.metadata["largest_grade"], stream.features.shape[1])
         largest = stream.metadata["largest_grade"]
-        if judge == COLUMN and stream.judged is None:
-            raise SettingError(
-                "judged_by: column needs a second column of grades: the data set names it as judged"
-            )
+        check_column(judge, stream.judged is not None)
         if judge == COLUMN and (most := stream.judged.max()) > largest:
             raise SettingError(
                 f"judged_by: column has a grade of {most}, and the data's go up to {largest}. Map "

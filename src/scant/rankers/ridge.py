@@ -252,7 +252,7 @@ class Ridge(Contextual):
         start = settings.get("start", COLD)
         for key in ("lists", "judged_by"):
             if start == COLD and key in settings:
-                raise SettingError(f"{key} do nothing: say start: trusted, chosen or alone")
+                raise SettingError(f"{key} needs a start: trusted, chosen or alone")
         if start != COLD and "lists" not in settings:
             raise SettingError(f"start: {start} needs judged lists. Say how many, as in lists: 30")
         judges.check_fits(settings.get("judged_by"))
