@@ -1,5 +1,6 @@
 """The command line, end to end: from settings to figures and tables; and what it says of errors."""
 
+import gzip
 import inspect
 import re
 import shutil
@@ -281,6 +282,28 @@ def test_memory_that_ends_is_of_the_file_that_was_read(tmp_path, monkeypatch, ca
     assert main(["ads", "check", str(path)]) == 1
     message = f"not enough memory for {path} (no more is known). Run it where there is more"
     assert capsys.readouterr().err == f"scant: {message}\n"
+
+
+LITTLE = """
+import resource, sys
+import scant_ads
+from scant.cli import main
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + (300 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+sys.exit(main(["ads", "check", sys.argv[1]]))
+"""
+
+
+def test_a_log_that_unpacks_to_more_than_memory_holds_is_named(tmp_path):
+    """Before Arrow itself runs out of memory, which may end the process without a word."""
+    rows = b"a,1,0.5\nb,0,0.5\n" * (1 << 23)
+    path = tmp_path / "log.csv.gz"
+    path.write_bytes(gzip.compress(b"action,reward,propensity\n" + rows, 1))
+    command = [sys.executable, "-c", LITTLE, path]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert f"scant: not enough memory for {path} (Unable to allocate" in ended.stderr
 
 
 # ids that the study has not, by job, and the nearest that it has; "" if it has none of that sort

@@ -32,6 +32,7 @@ from scant_ads.reading.visits import (
 )
 
 DELIMITERS = ",;\t|"
+SPARE = 1 << 26  # bytes of memory that are left before a block is read
 BLOCK = 1 << 22  # bytes of a CSV file that Arrow reads at once, in which a row has to fit
 ARROW = b"ARROW1"  # the first bytes of an Arrow file
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -556,6 +557,7 @@ class Unpacked:
         self.stream.close()
 
     def read(self, size: int = -1) -> bytes:
+        np.empty(SPARE, np.uint8)  # a MemoryError, where one of Arrow's would end the process
         try:
             block = self.stream.read(size if size >= 0 else self.left + 1)
         except OSError as error:
