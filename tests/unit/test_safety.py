@@ -1,4 +1,36 @@
-"""Data from outside are data: nothing is run, and nothing takes more than a limit allows."""
+"""Data from outside are data: nothing is run, and nothing takes more than a limit allows.
+
+What was wrong without a word, or hung, or ended in a traceback; what happens since; and the tests:
+
+| before | since | tests |
+|---|---|---|
+| `scant archive` followed links among Snakemake's records: a secret was packed | refused | unit/test_archive (no_link, records) |
+| 0.4 KB of YAML aliases hung; ten tracebacks on foreign `study.json` | limits on values; one line | unit/test_settings_attack, test_safety (others) |
+| `visits: 10**12`, a stream whose queries are all kept out: found out by jobs | refused at planning | unit/test_settings_attack (no_machine) |
+| of 948 damaged policies with a right seal 438 were taken, 144 tracebacks | 375 of 618 refused, no traceback; the rest are possible policies | ads/test_ads_saved |
+| ESC, BEL and U+202E raw in HTML and CSV | escaped | unit/test_files (spreadsheet), test_errors |
+| a log larger than memory: Arrow ended the process without a word | the message names the file | unit/test_cli (unpacks) |
+| the clock set back a day: no word in the documents | a row there | workflow/test_faults (clock) |
+| `scant.play` gave a class of one's own one grade of 20: "fails" | it sees all | unit/test_notebook (sees_every_grade) |
+| 16 kinds of arrays and numbers ended in tracebacks | converted, or one line | unit/test_notebook |
+| `judged` of LETOR's texts: the human's own grades were the judge's | refused at planning | unit/test_registry, test_judged |
+| queries 01 and 1, 1e3 and 1000 of CSV were one | told apart | unit/test_tables (ids_of_csv) |
+| a misspelt id narrowed a claim from 4 cells to 3: "holds" | refused | unit/test_claims_file (narrow) |
+| `evaluate` said yes where `check` said error | no answer, for each kind of error | ads/test_ads_severity |
+| units mixed by arm escaped with `--less`: "1,190 higher, yes" | no answer | ads/test_ads_measurement (unit) |
+| rewards cut off in two arms at different sizes: one of them unseen | both are named | ads/test_ads_measurement (end_lower) |
+| `--policy uniform` on lists: no row, exit 0; `--trees -1` | refused | ads/test_ads_rankings, test_ads_asked |
+| 1.10, read as 1.1 by pandas, was another text to `apply` | the text, or refused | ads/test_ads_applying (text) |
+| `fit` showed one ad to all where `evaluate` promised +201 % | it shows what was validated | ads/test_ads_validated |
+| an A/B test of two rankers, a row a place: four dead ends | judged by visit, +114 % | ads/test_ads_list_bounds (one_arm) |
+| intervals of lists 3.7 to 6.3 times as wide as the best | at most 2 times | ads/test_ads_list_bounds (wider) |
+| no power of the test of what stands above | beside the answer | ads/test_ads_list_bounds (power) |
+| interleaving, ratios, logs without chance: features without a word | named | ads/test_ads_tables |
+| intervals in a document of an old version | all commands are run, what they print compared | workflow/test_commands |
+| 13 of 74 mutations survived | none | mutations/table.py |
+"""
+
+# ruff: noqa: E501
 
 import ast
 import copy

@@ -175,9 +175,20 @@ def test_a_stream_is_drawn_by_a_function_of_ones_own(monkeypatch):
     assert ranker == [1.0] and drawn_by(monkeypatch, ([], None)) == ([], None)
 
 
-@pytest.mark.parametrize("returned", [[], 7])
-def test_what_is_no_queries_and_ranker_is_refused(monkeypatch, returned):
-    message = "my:blocks does not return queries, and a ranker or None"
+NO_QUERIES = "my:blocks does not return queries, and a ranker or None"
+NOT_DRAWN = "my:blocks cannot draw queries: "
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ([], NO_QUERIES),
+        (7, NO_QUERIES),
+        ((7, None), NOT_DRAWN + "TypeError"),
+        ((({}[number] for number in [1]), None), NOT_DRAWN + "KeyError: 1"),
+    ],
+)
+def test_what_is_no_queries_and_ranker_is_refused(monkeypatch, returned, message):
     with pytest.raises(SettingError, match=message):
         drawn_by(monkeypatch, returned)
 

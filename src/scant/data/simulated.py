@@ -242,10 +242,15 @@ def draw(random: np.random.Generator, settings: dict) -> Simulated:
     return _checked(named, queries, ranker), ranker
 
 
+def _drawn(named: str, queries: Iterable) -> Iterator:
+    with making(f"{named} cannot draw queries"):
+        yield from queries
+
+
 def _checked(named: str, queries: Iterable, ranker: np.ndarray | None) -> Iterator[Query]:
     """The queries that the user's function `named` draws, in the project's types."""
     ids = set()
-    for number, drawn in enumerate(queries, 1):
+    for number, drawn in enumerate(_drawn(named, queries), 1):
         try:
             query, grades, features = drawn
             query, grades, features = plain([query]), plain(grades), plain(features)
