@@ -50,6 +50,7 @@ READINGS = {
     "top": {"mismatch": 1, "radius": 10.0, "grid": "tuning-seeds", "unvisited": 0.3},
     "perceptron": {},
 }
+DEFAULT_START = (30, "chosen")  # from how many judged lists, and how
 RANGE = (-1.0, 1.0)  # of differences of NDCG@10
 
 
@@ -103,8 +104,8 @@ def play(
     k: int | None = None,
     rounds: int = 10_000,
     judged=None,
-    lists: int = 30,
-    start: str = "chosen",
+    lists: int = DEFAULT_START[0],
+    start: str = DEFAULT_START[1],
 ) -> Leaderboard:
     """Play a learner and others on the same streams, with the same queries, and compare them.
 
@@ -153,6 +154,8 @@ def play(
         name, entry = named[0]
         started = entry | {"start": start, "lists": lists, "judged_by": judged}
         named = [(f"{name}-{start}", started), *named]
+    elif (lists, start) != DEFAULT_START:
+        raise SettingError("lists and start do nothing without judged: say whose lists they are")
     learners = _by_id(named)
     places = _by_id(_stream(value, column) for value in streams)
     kind = _family(learners)

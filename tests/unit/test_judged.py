@@ -311,3 +311,6 @@ def test_a_second_judge_is_refused_where_he_cannot_be():
     ):
         with pytest.raises(SettingError, match=message):
             scant.play("ridge", streams_, [], judged=judged_, seeds=1, rounds=2, lists=1)
+    for given in ({"lists": 3}, {"start": "trusted"}):
+        with pytest.raises(SettingError, match="lists and start do nothing without judged"):
+            scant.play("ridge", "linear", **given)
