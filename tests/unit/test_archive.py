@@ -16,6 +16,7 @@ from scant.files import FOLDER_MARK
 from scant.finished import archive, manifest, provenance, reading, verifying
 from scant.finished.results import Results
 from scant.schema import PROJECT
+from scant.study import code
 
 FILES = yaml.safe_load("""
 {report.html: <html></html>, study.json: "{}", claims.csv: "id\\n", tables/finals.csv: "a\\n1\\n",
@@ -52,8 +53,8 @@ def scant(study, capsys):
     """Runs a command on the study, or on another; gives its exit code and what it printed."""
 
     def scant(command, *arguments, of=study):
-        code = main([command, str(of), *map(str, arguments)])
-        return code, "".join(capsys.readouterr())
+        status = main([command, str(of), *map(str, arguments)])
+        return status, "".join(capsys.readouterr())
 
     return scant
 
@@ -69,17 +70,30 @@ def change(folder, **changes):
 
 
 def test_nothing_has_changed(study, scant):
-    assert verifying.verify(study) == (7, [], [], 0, (), 0)
-    code, said = scant("verify")
-    assert code == 0 and "7 files are what they were" in said
+    assert verifying.verify(study)[:6] == (7, [], [], 0, (), 0)
+    status, said = scant("verify")
+    assert status == 0 and "7 files are what they were" in said
+
+
+@pytest.mark.parametrize("digest", ["", "0123456789ab"])
+def test_whether_the_code_here_made_it(study, scant, digest):
+    change(
+        study, modules=code.digests("scant.errors") | ({"scant.errors": digest} if digest else {})
+    )
+    said = scant("verify")[1]
+    if digest:
+        assert "The code here is not the code that made the study" in said
+        assert "scant.errors differs, for example" in said
+    else:
+        assert "The code here is the code that made the study" in said
 
 
 def test_what_changed_and_what_is_gone(study, scant, tmp_path):
     (study / "tables/finals.csv").write_text("a\n2\n")
     (study / RUN).unlink()
-    assert verifying.verify(study) == (5, ["tables/finals.csv"], [RUN], 0, (), 0)
-    code, said = scant("verify")
-    assert code == 1 and f"changed: tables/finals.csv\ngone: {RUN}" in said
+    assert verifying.verify(study)[:6] == (5, ["tables/finals.csv"], [RUN], 0, (), 0)
+    status, said = scant("verify")
+    assert status == 1 and f"changed: tables/finals.csv\ngone: {RUN}" in said
     with pytest.raises(DataError, match="is not what it was"):
         archive.write(study, tmp_path / "x.zip")
     assert not (tmp_path / "x.zip").exists()
@@ -88,8 +102,8 @@ def test_what_changed_and_what_is_gone(study, scant, tmp_path):
 def test_what_was_never_packed_is_no_loss(study, scant):
     (study / RUN).unlink()
     (study.parents[1] / provenance.CRATE).write_text("{}")
-    code, said = scant("verify")
-    assert code == 0 and "1 runs, streams and logs were never packed into this archive" in said
+    status, said = scant("verify")
+    assert status == 0 and "1 runs, streams and logs were never packed into this archive" in said
 
 
 def test_a_study_without_checksums_is_not_verified(study):
@@ -205,9 +219,9 @@ def test_streams_that_were_deleted_are_not_gone(study, scant, tmp_path):
     stream.write_bytes(b"x")
     change(study, results=manifest.checksums(study, [*FILES, str(stream.relative_to(study))]))
     stream.unlink()
-    assert verifying.verify(study) == (7, [], [], 1, (), 0)
-    code, said = scant("verify")
-    assert code == 0 and "1 streams and logs are gone: what needs them draws them again" in said
+    assert verifying.verify(study)[:6] == (7, [], [], 1, (), 0)
+    status, said = scant("verify")
+    assert status == 0 and "1 streams and logs are gone: what needs them draws them again" in said
     archive.write(study, tmp_path / "whole.zip", runs=True)  # without the stream
     stream.write_bytes(b"y")
     assert verifying.verify(study).changed == ["streams/linear/0-1/seed-0.arrow"]
@@ -218,8 +232,8 @@ def test_streams_that_were_deleted_are_not_gone(study, scant, tmp_path):
 def test_a_manifest_of_another_study_makes_no_reference(study, scant, name):
     change(study, study=name)
     before = contents(study.parent)
-    code, said = scant("reference")
-    assert code == 1 and said.count("\n") == 1
+    status, said = scant("reference")
+    assert status == 1 and said.count("\n") == 1
     assert contents(study.parent) == before
 
 
@@ -227,8 +241,8 @@ def test_a_study_that_is_a_link_is_left_alone(study, scant):
     reference = reading.keep(study)
     kept = contents(reference)
     (link := study.parent / "alias").symlink_to(study)
-    code, said = scant("reference", of=link)
-    assert code == 1 and "is of the study small, and not of alias" in said
+    status, said = scant("reference", of=link)
+    assert status == 1 and "is of the study small, and not of alias" in said
     assert contents(reference) == kept
 
 
@@ -270,16 +284,18 @@ def test_an_archive_is_named_by_the_folder_and_replaces_nothing(
     assert scant("archive", of=copy)[0] == 0
     made = (place / "before.zip").read_bytes()
     for option in ([], ["--output", "before.zip"], ["--output=before.zip"]):
-        code, said = scant("archive", *option, of=copy)
-        assert code == 1 and "before.zip is there already: delete it, or give another name" in said
+        status, said = scant("archive", *option, of=copy)
+        assert (
+            status == 1 and "before.zip is there already: delete it, or give another name" in said
+        )
     assert (place / "before.zip").read_bytes() == made
 
 
 @pytest.mark.parametrize("name", ["report.html", "manifest.json", "tables/finals.csv", "new.zip"])
 def test_no_archive_is_written_into_the_study(study, scant, name):
     before = contents(study)
-    code, said = scant("archive", "--output", study / name)
-    assert code == 1 and "which is an input" in said and contents(study) == before
+    status, said = scant("archive", "--output", study / name)
+    assert status == 1 and "which is an input" in said and contents(study) == before
 
 
 NAMES = yaml.safe_load(
@@ -294,15 +310,15 @@ def test_names_that_are_no_plain_paths_are_refused(study, tmp_path, scant, name)
     digest = manifest.checksums(study.parent, ["outside.txt"])["outside.txt"]
     change(study, results=manifest.read(study)["results"] | {name: digest})
     for command in (["verify"], ["archive", "--output", tmp_path / "x.zip"]):
-        code, said = scant(*command)
-        assert code == 1 and "is no whole manifest" in said and said.count("\n") == 1
+        status, said = scant(*command)
+        assert status == 1 and "is no whole manifest" in said and said.count("\n") == 1
     assert not (tmp_path / "x.zip").exists()
 
 
 def test_what_a_study_reads_is_packed_as_it_was(study, tmp_path, scant):
     (tmp_path / "hers.yaml").write_text("{edited: true}")
-    code, said = scant("verify")
-    assert code == 0 and "hers.yaml differs" in said
+    status, said = scant("verify")
+    assert status == 0 and "hers.yaml differs" in said
     with pytest.raises(DataError, match=r"lists another hers\.yaml than there is here"):
         archive.write(study, tmp_path / "x.zip")
 
@@ -315,16 +331,16 @@ def test_a_forged_file_is_noticed(study, tmp_path, scant, name):
     with (study / name).open("a") as file:
         file.write("<p>forged</p>")
     again = f"--forcerun results/small/{name}"
-    code, said = scant("verify")
-    assert code == 1 and f"changed: {name}\n" in said and again in said
-    code, said = scant("archive", "--output", tmp_path / "x.zip")
-    assert code == 1 and again in said
+    status, said = scant("verify")
+    assert status == 1 and f"changed: {name}\n" in said and again in said
+    status, said = scant("archive", "--output", tmp_path / "x.zip")
+    assert status == 1 and again in said
 
 
 def test_another_workflow_is_said_and_not_archived(study, tmp_path, scant):
     change(study, workflow=manifest.read(study)["workflow"] | {"rules/present.smk": "0" * 64})
-    code, said = scant("verify")
-    assert code == 0 and "not the one that the manifest lists: rules/present.smk" in said
+    status, said = scant("verify")
+    assert status == 0 and "not the one that the manifest lists: rules/present.smk" in said
     how = r"lists another .*present.smk than .* here.*--forcerun results/small/manifest\.json"
     with pytest.raises(DataError, match=how):
         archive.write(study, tmp_path / "x.zip")
@@ -344,8 +360,8 @@ def test_no_link_in_results_is_followed(study, scant, tmp_path, monkeypatch, nam
     monkeypatch.chdir(tmp_path)
     moved = moved_and_linked(study / name, tmp_path / "elsewhere")
     before = contents(tmp_path)
-    code, said = scant(*command)
-    assert code and f"{study / name}: a link, or no file, which is not followed" in said
+    status, said = scant(*command)
+    assert status and f"{study / name}: a link, or no file, which is not followed" in said
     assert contents(tmp_path) == before and "secret" not in said
     (study / name).unlink()
     moved.rename(study / name)
@@ -375,12 +391,12 @@ def test_an_archive_follows_no_link_of_snakemakes_records(study, scant, tmp_path
     place = tmp_path / ".snakemake/metadata" / name
     place.parent.mkdir(parents=True)
     place.write_text("secret")
-    code, said = scant("archive", "--output", tmp_path / "whole.zip")
+    status, said = scant("archive", "--output", tmp_path / "whole.zip")
     names = zipfile.ZipFile(tmp_path / "whole.zip").namelist()
-    assert code == 0 and f".snakemake/metadata/{name}" in names
+    assert status == 0 and f".snakemake/metadata/{name}" in names
     moved_and_linked([place, *place.parents][depth], tmp_path / "elsewhere")
-    code, said = scant("archive", "--output", tmp_path / "x.zip")
-    assert code == 1 and f"{place}: a link" in said and not (tmp_path / "x.zip").exists()
+    status, said = scant("archive", "--output", tmp_path / "x.zip")
+    assert status == 1 and f"{place}: a link" in said and not (tmp_path / "x.zip").exists()
 
 
 def test_a_reference_is_written_through_no_link(study, scant, tmp_path):
@@ -388,8 +404,8 @@ def test_a_reference_is_written_through_no_link(study, scant, tmp_path):
     (mine / "finals.csv").write_text("mine")
     (study.parent / "reference").mkdir()
     (study.parent / "reference/small").symlink_to(mine.parent)
-    code, said = scant("reference")
-    assert code == 1 and "reference/small: a link" in said
+    status, said = scant("reference")
+    assert status == 1 and "reference/small: a link" in said
     assert contents(mine.parent) == {mine / "finals.csv": b"mine"}
 
 
@@ -447,8 +463,8 @@ def test_a_damaged_manifest_is_one_line(study, scant, command):
     (study / manifest.NAME).write_bytes(DAMAGED["deep"])
     before = contents(study.parents[1])
     more = {"archive": ["--output", study.parent / "x.zip"], "compare": [study]}
-    code, said = scant(command, *more.get(command, []))
-    assert code in (1, 2) and said.count("\n") == 1 and "is no whole manifest" in said
+    status, said = scant(command, *more.get(command, []))
+    assert status in (1, 2) and said.count("\n") == 1 and "is no whole manifest" in said
     assert contents(study.parents[1]) == before
 
 

@@ -21,6 +21,8 @@ def test_all_say_what_the_package_says():
     )
     assert newest.groups() == (CITED["version"], CITED["date-released"])
     assert CITED["version"] == DESCRIBED["version"] == PROJECT["version"] == __version__
+    versions = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.M)
+    assert all(len(version.splitlines()) <= 60 for version in versions)
     assert CITED["license"] == DESCRIBED["license"].rpartition("/")[2] == "MIT"
     assert CITED["date-released"] == DESCRIBED["dateModified"]
     assert {*CITED["keywords"]} <= {*DESCRIBED["keywords"]}

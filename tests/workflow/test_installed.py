@@ -14,6 +14,8 @@ import pytest
 import yaml
 from projects import LEAVE, PARTS, ROOT, environment
 
+from scant import __version__
+
 # What of the study that `scant init` writes is played here.
 SMALL = yaml.safe_load("""
 streams: {linear: {generator: linear, settings: {queries: 60, documents: 6, features: 4}}}
@@ -56,14 +58,26 @@ def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     clone, site = folder / "clone", folder / "site"
     clone.mkdir()
-    for part in (*PARTS, "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
+    needed = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", ".gitignore")
+    for part in (*PARTS, *needed):
         source = ROOT / part
         if source.is_dir():
             shutil.copytree(source, clone / part, ignore=LEAVE)
         else:
             shutil.copy(source, clone / part)
+    git = ("git", "-C", clone, "-c", "user.name=A. Author", "-c", "user.email=a@example.org")
+    for command in (("init", "--quiet"), ("add", "."), ("commit", "--quiet", "-m", "All")):
+        subprocess.run([*git, *command], check=True)
+    commit = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
+    packing = [sys.executable, "setup.py", "--quiet", "sdist", "--dist-dir", folder]
+    subprocess.run(packing, cwd=clone, check=True, capture_output=True)
     options = ("--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)
-    run("pip", "wheel", *options, clone, folder=folder, package=folder)
+    sources = next(folder.glob("scant-*.tar.gz"))
+    run("pip", "wheel", *options, sources, folder=folder, package=folder)
+    built = next(folder.glob("scant-*.whl"))
+    assert json.loads(zipfile.Path(built, "scant/project/built.json").read_text()) == {
+        "commit": commit, "clean": True,
+    }  # fmt: skip
     zipfile.ZipFile(next(folder.glob("scant-*.whl"))).extractall(site)
     return site
 
@@ -114,13 +128,19 @@ learners: {hers: {kind: "hers:PairwiseLogistic", rates: [0.1]}, random: {kind: r
         packed.extractall(elsewhere)
         names = {*packed.namelist()}
     assert {"study.yaml", "hers.py", "hers.yaml", "own.txt", "config/claims/steps.yaml"} <= names
+    assert "requirements.lock" in names
     assert not {"config/config.yaml", "config/claims/top.yaml"} & names
     shutil.rmtree(folder)
     read_me = (elsewhere / "README.md").read_text()
     commands = re.findall(r"^(?:snakemake|scant) [^#\n]*", read_me, re.M)
     finished, replay, verify = map(str.split, commands)
     there = {"folder": elsewhere, "package": wheel}
-    assert "were never packed" in run(*verify, **there)
+    commit = json.loads((wheel / "scant/project/built.json").read_text())["commit"]
+    assert f"Install scant {__version__}, commit `{commit}`" in read_me
+    verified = run(*verify, **there)
+    assert "were never packed" in verified
+    by = f"scant {__version__}, commit {commit}"
+    assert f"The code here is the code that made the study ({by})." in verified
     assert "Nothing to be done" in run(*finished, "--dry-run", **there)
     run(*replay, **there)
     assert "files are what they were" in run(*verify, **there)

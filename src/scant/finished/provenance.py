@@ -2,6 +2,7 @@
 files.
 """
 
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from scant.study.settings import claims_files, own_names
 
 STUDY = "study.json"  # the settings that a study was given, as a study file that can be run again
 LOCK = "requirements.lock"
+BUILT = "built.json"  # in an installed scant: the commit that it was built from
 # what runs are played on, which can be drawn or packed again
 DRAWN = ("streams/", "bandit/", "clicks/", "campaigns/")
 LARGE = ("runs/", "comparators/", *DRAWN)  # left out of archives unless asked for
@@ -49,18 +51,16 @@ def made(study_file: str = "") -> dict:
     """When and from what the results are made now: date, commit and state of the clone, checksum of
     the lock file.
 
-    `commit` and `clean` are None outside of a clone, `lock` is None where there is no lock file.
+    `commit` and `clean` are None if the code is neither of a clone nor built from one, `lock` is
+    None where there is no lock file.
     `study_file` is the study's, by its name in an archive, "" if none can have it; `project` is
     whether the study came with scant.
 
     study_file : the path of the study's file
     """
-    commit = _git("rev-parse", "HEAD")
-    changed = _git("status", "--porcelain") if commit else None
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit,
-        "clean": changed == "" if commit else None,
+        **_code(),
         "lock": sha256(PROJECT / LOCK) if (PROJECT / LOCK).is_file() else None,
         "study_file": (study_file and _name(Path(study_file))) or "",
         "project": Path(study_file).resolve().is_relative_to((PROJECT / "config").resolve()),
@@ -70,8 +70,18 @@ def made(study_file: str = "") -> dict:
 def commit(made: dict) -> str:
     """The commit that results were made from, in words."""
     if not made["commit"]:
-        return "none: not made in a clone"
+        return "unknown: neither a clone's nor built from one"
     return made["commit"] + ("" if made["clean"] else ", with changes that are not committed")
+
+
+def _code() -> dict:
+    """The commit of the code here, and whether nothing has changed since."""
+    if commit := _git("rev-parse", "HEAD"):
+        return {"commit": commit, "clean": _git("status", "--porcelain") == ""}
+    built = PROJECT / BUILT
+    if built.is_file():
+        return json.loads(built.read_text(encoding="utf-8"))
+    return {"commit": None, "clean": None}
 
 
 def _git(*arguments: str) -> str | None:

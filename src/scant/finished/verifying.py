@@ -8,6 +8,7 @@ from scant.errors import DataError
 from scant.files import anew, sha256
 from scant.finished import manifest, provenance
 from scant.schema import PROJECT
+from scant.study import code
 
 
 class Verified(NamedTuple):
@@ -20,6 +21,8 @@ class Verified(NamedTuple):
     workflow : the files of the workflow here, or read by the study, that are not as they were
     unpacked : the number of files that this archive was packed without; they are not in `gone`,
         either
+    modules : those of scant that are not here as they were when they made the study
+    made_by : the version of scant that made it, with its commit
     """
 
     same: int
@@ -28,6 +31,8 @@ class Verified(NamedTuple):
     drawn: int = 0
     workflow: tuple[str, ...] = ()
     unpacked: int = 0
+    modules: tuple[str, ...] = ()
+    made_by: str = ""
 
 
 def verify(folder) -> Verified:
@@ -57,7 +62,13 @@ def verify(folder) -> Verified:
     here = {name: sha256(path) for name, path in files.items() if path.is_file()}
     other = tuple(name for name in {**here, **made_by} if made_by.get(name) != here.get(name))
     drawn, unpacked = (0, spared) if archived else (spared, 0)
-    return Verified(len(present) - len(changed), changed, gone, drawn, other, unpacked)
+    scants = {name: made for name, made in content["modules"].items() if name.startswith("scant")}
+    now = code.digests(*scants)
+    modules = tuple(name for name, made in scants.items() if now.get(name) != made)
+    version = f"scant {content['versions'].get('scant', 'of no known version')}"
+    commit = f"{version}, commit {provenance.commit(content['made'])}"
+    same = len(present) - len(changed)
+    return Verified(same, changed, gone, drawn, other, unpacked, modules, commit)
 
 
 def describe(verified: Verified, folder: Path) -> Iterator[str]:
@@ -79,3 +90,10 @@ def describe(verified: Verified, folder: Path) -> Iterator[str]:
             "The workflow here, or what the study reads, is not the one that the manifest lists: "
             f"{verified.workflow[0]} differs, for example."
         )
+    if verified.modules:
+        yield (
+            f"The code here is not the code that made the study ({verified.made_by}): "
+            f"{verified.modules[0]} differs, for example."
+        )
+    else:
+        yield f"The code here is the code that made the study ({verified.made_by})."
