@@ -340,7 +340,7 @@ def test_own_parquet_for_classification(tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"f2": None}, "there is no column 'f2'"),
+        ({"f2": None}, "no column 'f2'; .* Give it the columns 'query', 'grade', 'f1', 'f2', with"),
         ({"f3": [1, 2, 3]}, "'f3' beyond the declared features"),
         ({"query": [1, None, 2]}, "row 2: query is missing"),
         ({"query": [1, 2, 1]}, "row 3: its query goes on after another query"),

@@ -267,7 +267,9 @@ def _check_columns(path, names: list[str], dataset: Dataset) -> None:
             path, "its features count from f0", advice="Rename its columns: they count from f1 here"
         )
     if missing := [name for name in wanted if name not in {*names}]:
-        raise DataError(path, f"there is no column {missing[0]!r}; columns: {logs.listing(names)}")
+        reason = f"there is no column {missing[0]!r}; columns: {logs.listing(names)}"
+        advice = f"Give it the columns {logs.listing(wanted)}, with one value in each cell"
+        raise DataError(path, reason, advice=advice)
     if f"f{dataset.features + 1}" in names:
         raise DataError(
             path, f"there is a column 'f{dataset.features + 1}' beyond the declared features"
