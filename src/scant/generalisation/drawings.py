@@ -37,9 +37,9 @@ def against(frame: pd.DataFrame, along: str):
                 continue
             bounded = rows.dropna(subset="bound")
             _draw_bound(axis, bounded, along, look[0], learner)
-            if len(bounded) and _named_bound(bounded) not in bounds:  # several learners may have it
+            if len(bounded) and (name := bounded["bound_by"].iloc[-1]) not in bounds:
                 boxes += _name_bound(axis, bounded, along, look[0], boxes)
-                bounds.append(_named_bound(bounded))
+                bounds.append(name)
             points = rows[rows["mean"] > 0]
             handles[learner] = panels.points(axis, points, along, look, learner)
             if len(points):
@@ -60,16 +60,11 @@ def against(frame: pd.DataFrame, along: str):
         axis.set_xticks(ticks, [f"{tick:,}" if tick in named else "" for tick in ticks])
         axis.set_xticks([], minor=True)
     title = (
-        f"mean over seeds, and slope of the mean beside it; dotted: bounds\n"
+        f"mean over seeds, and slope of the mean beside it; dotted: bounds, each named once\n"
         f"bars: {panels.INTERVAL}, brackets: {panels.BOOTSTRAP}"
     )
     panels.legend(figure, handles, title)
     return figure
-
-
-def _named_bound(rows: pd.DataFrame) -> tuple[str, float]:
-    """The name of a learner's bound, and its last value."""
-    return rows["bound_by"].iloc[-1], rows["bound"].iloc[-1]
 
 
 def _draw_bound(axis, rows: pd.DataFrame, along: str, colour: str, learner: str) -> None:
@@ -91,7 +86,6 @@ def _name_bound(axis, rows: pd.DataFrame, along: str, colour: str, boxes: list) 
             ha=side,
             fontsize=6.5,
             color=colour,
-            bbox={"facecolor": "w", "edgecolor": "none", "pad": 0.5, "alpha": 0.85},
         )
         box = text.get_window_extent().expanded(CROWDED, CROWDED)
         if not box.count_overlaps(boxes):

@@ -195,11 +195,12 @@ def _seeds(cells: list[dict]) -> str:
 
 
 def behind(claim: dict) -> Markup:
-    """What is behind a finding, in a sentence: what was measured, in how many seeds it is so, and
-    what would overturn or decide it, without what the finding says.
+    """What is behind a finding, in a sentence: what was measured, with its interval, in how many
+    seeds it is so, and how many would decide it; what would overturn it is beside the claim.
     """
     texts = _by_side(claim) if _openness(claim) == 1 else evidence(claim)
-    text = Markup("; ").join(filter(None, [*texts, _overturning(claim)]))
+    deciding = _overturning(claim) if claim["verdict"] == "undecided" else ""
+    text = Markup("; ").join(filter(None, [*texts, deciding]))
     return Markup("{}.").format(_capital(text)) if text else Markup("")
 
 
@@ -250,8 +251,9 @@ def _overturning(claim: Mapping) -> str:
 
 
 def evidence(claim: dict) -> list[Markup]:
-    """What was measured, "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10", then what came
-    out the other way or is undecided, and in how many seeds it is so.
+    """What was measured, "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10" (of several
+    cells in the one that decides), then what came out the other way or is undecided, and in how
+    many seeds it is so.
 
     What the finding says of its size is not said again.
     """
@@ -262,8 +264,9 @@ def evidence(claim: dict) -> list[Markup]:
     sized = claim["verdict"] in ("holds", "fails") and counted
     if contrary:
         texts = _numbers_of_sides(claim, agreed, contrary)
-    elif sized and len(mean or agreed) > 1:
-        texts = []
+    elif sized and len(mean or agreed) > 1:  # their range is in the finding
+        told = measured([claim], claim["measures"], claim["deciding"])
+        texts = [Markup("the cell that decides, {}").format(told)]
     else:
         texts = [_numbers(claim, mean or agreed, brief=bool(mean))]
     if rest:
