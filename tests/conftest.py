@@ -1,6 +1,7 @@
 """What tests share: a profile of Hypothesis, streams of queries, closed figures, a browser."""
 
 import os
+import platform
 import shutil
 from itertools import count
 
@@ -18,6 +19,10 @@ hypothesis.settings.register_profile(
     "scant", deadline=None, derandomize=True, max_examples=60, print_blob=False
 )
 hypothesis.settings.load_profile("scant")
+
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.line(f"Ran on Python {platform.python_version()}, {platform.platform()}")
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """What the documents name is there: modules, functions, files and sections."""
 
+import csv
 import doctest
 import importlib
 import re
@@ -104,3 +105,18 @@ def test_bounds_on_generalisation_come_to_what_is_said_beside_them():
     for expression, number in stated:
         value, decimals = eval(expression, names), len(number.partition(".")[2])
         assert f"{value:,.{decimals}f}" == number, expression
+
+
+def test_the_page_shipped_is_that_of_the_default_studys_reference():
+    page = ROOT / "docs/example/report.html"
+    assert page.stat().st_size < 1_500_000
+    text = page.read_text(encoding="utf-8")
+    shown = dict(re.findall(r'<tbody id="claim-([\w.-]+)" data-verdict="([\w -]+)"', text))
+    with open(ROOT / "results/reference/default/claims.csv", encoding="utf-8") as file:
+        judged = {row["id"]: row["verdict"] for row in csv.DictReader(file)}
+    assert shown == judged, "python docs/example.py results/default, see CONTRIBUTING.md"
+    ids = {*re.findall(r' id="([^"]+)"', text)}
+    linked = {*re.findall(r'href="([^"]+)"', text)}
+    assert {link for link in linked if not re.match("https?:|data:", link)} <= {
+        f"#{id}" for id in ids
+    }

@@ -41,7 +41,7 @@ NOT_RUN = {  # what fits, and why it is not run
     r"(sbatch|squeue|sacct|scancel|name=).*": "needs Slurm: tests/cluster has one of its own",
     r"docker .*|apptainer .*": "needs an engine: test_container.py holds its files to the project",
     r"git add .*": "changes the clone",
-    r"python (benchmarks|tests)/.*": "takes minutes, or changes documents; its file is there",
+    r"python (benchmarks|docs|tests)/.*": "takes minutes, or changes documents; its file is there",
 }
 # in place of studies that take minutes
 STAND_IN = r"results/(default|readings|before|after)\b"
