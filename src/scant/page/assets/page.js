@@ -271,7 +271,7 @@ function explaining() {
 
 // Figures.
 
-// On a narrow screen a figure's panels stand one a row, then the entries of its legend, with letters that can be read.
+// On a narrow screen the entries of a figure's legend come first, then its panels, one a row, with letters that can be read.
 
 const LETTER = 11;  // pixels, at least
 const narrow = matchMedia("(max-width: 40rem)");
@@ -291,6 +291,11 @@ function panels(whole, source) {
   const part = (group, parts, fills) => {
     const [x, y, wide, tall] = box(parts);
     if (!Number.isFinite(wide)) return null;
+    if (!fills && wide * scale > width && !group.querySelector("path, use")) {  // a page wraps lines, an SVG does not
+      const title = document.createElement("p");
+      title.textContent = all("text", group).map((one) => one.textContent).join(" ");
+      return title;
+    }
     const crop = document.createElementNS(whole.namespaceURI, "svg"), use = document.createElementNS(whole.namespaceURI, "use");
     const size = fills ? Math.max(scale, width / wide) : scale;
     const places = { viewBox: [x, y, wide, tall].join(" "), width: wide * size, height: tall * size };
@@ -304,7 +309,7 @@ function panels(whole, source) {
   rows.className = "panels";
   const drawn = all("[data-panel]", source).map((panel) => part(panel, [...all("text", panel), ...all("path", panel).slice(0, 1)], true));
   const named = all("[data-key]", source).filter((key) => !key.closest("[data-panel]")).map((key) => part(key, [key], false));
-  rows.append(...[...drawn, ...named].filter(Boolean));
+  rows.append(...[...named, ...drawn].filter(Boolean));
   return rows;
 }
 
