@@ -21,6 +21,12 @@ def kept() -> dict[str, Path]:
     return {f"{file.parts[-3]}/{file.name.removesuffix('.csv.gz')}": file for file in files}
 
 
+def largest() -> list[str]:
+    """Of each figure the STUDY/FIGURE whose data have the most bytes."""
+    by_size = sorted(kept(), key=lambda name: len(content(name)))
+    return [*{name.split("/")[1]: name for name in by_size}.values()]
+
+
 def content(name: str) -> bytes:
     """The CSV file of a figure, STUDY/FIGURE."""
     return gzip.decompress(kept()[name].read_bytes())
