@@ -256,12 +256,13 @@ def test_titles_are_text_unless_all_of_them_is_marked_as_mathematics(title, draw
 
 def test_latex_escapes_text_and_rounds_numbers_and_runs_no_title():
     columns = {"a_b": ["50 %", "x_1 & {y}", r"\alpha~^#$"], "n": [3, 1_000_000, -7]}
-    columns |= {"x": [0.123456, np.nan, 1.5e9], "ok": [True, False, True]}
+    columns |= {"x": [0.123456, np.nan, 1.5e9], "x_low": [0.1122, np.nan, np.nan]}
+    columns |= {"x_high": [0.1349, np.nan, np.nan], "ok": [True, False, True]}
     columns |= {"none": [None, "<= |c|", ""]}
     frame = pd.DataFrame(columns)
-    assert tables.latex(frame).strip() == ESCAPED.strip()
+    assert tables.latex(frame, "A & b.", "it").strip() == ESCAPED.strip()
     text = tables.latex(
-        pd.DataFrame({"a\nb": ["x\ty\x1b[31m\u202e", "{z} $5 \\frac{", "\\input{a}%"]})
+        pd.DataFrame({"a\nb": ["x\ty\x1b[31m\u202e", "{z} $5 \\frac{", "\\input{a}%"]}), "", "it"
     )
     assert all(character.isprintable() or character == "\n" for character in text)
     assert r"a b \\" in text and "x y[31m" in text
@@ -269,15 +270,39 @@ def test_latex_escapes_text_and_rounds_numbers_and_runs_no_title():
 
 
 ESCAPED = r"""
+\begin{table}
+\centering
+\scriptsize\tabcolsep=3pt
+\caption{A \& b. In brackets: intervals.}\label{tab:it}
 \begin{tabular}{lrrrl}
 \toprule
-a\_b & n & x & ok & none \\
+a b & seeds & x & ok & none \\
 \midrule
-50 \% & 3 & 0.1235 & yes & -- \\
+50 \% & 3 & 0.12 [0.11, 0.14] & yes & -- \\
 x\_1 \& \{y\} & 1000000 & -- & no & \textless{}= \textbar{}c\textbar{} \\
 \textbackslash{}alpha\textasciitilde{}\textasciicircum{}\#\$ & -7 & 1.500e+09 & yes &  \\
 \bottomrule
-\end{tabular}"""
+\end{tabular}
+\end{table}"""
+
+
+CHARACTERS = {"é…": "é…", "Θ≤": r"\ensuremath{\Theta}\ensuremath{\le}"}
+CHARACTERS |= {"中": "[U+4E2D]", "\u202e": "", "đ": "[U+0111]"}
+
+
+@pytest.mark.parametrize(("text", "written"), CHARACTERS.items())
+def test_characters_that_latex_has_no_glyph_for_are_written_by_their_codes(text, written):
+    assert tables.escaped(text) == written
+
+
+def test_a_wide_table_prints_at_most_twelve_columns_and_a_long_one_takes_several_pages():
+    frame = pd.DataFrame({f"c{n}": range(41) for n in range(12)} | {"same": 1, "last": 2})
+    text = tables.latex(frame.assign(z=range(41)), "", "wide")
+    head = text.split("toprule")[1].split("midrule")[0]
+    assert head.count("&") == 11 and "same" not in head and "z" not in head
+    assert "wide.csv has further columns" in text and r"\begin{longtable}" in text
+    text = tables.latex(frame[:40], "", "wide", printed=("same", "c1", "gone"))
+    assert "same & c1 " in text and r"\begin{table}" in text
 
 
 def test_tables_are_written_as_csv_in_full_and_latex(frame, tmp_path):
@@ -286,7 +311,7 @@ def test_tables_are_written_as_csv_in_full_and_latex(frame, tmp_path):
     made = making.frame_of(SHOWN["finals"], frame, DETAILS)
     read = pd.read_csv(tmp_path / "out/finals.v1.csv", dtype={"rate": str})
     pd.testing.assert_frame_equal(read, made, check_dtype=False, rtol=1e-14)
-    assert len((tmp_path / "out/finals.v1.tex").read_text().splitlines()) == len(made) + 7
+    assert len((tmp_path / "out/finals.v1.tex").read_text().splitlines()) == len(made) + 12
     assert len(list((tmp_path / "out").iterdir())) == 2
     # one without rows, whose CSV file is an empty line, is read as one
     tables.write(pd.DataFrame([]), tmp_path / "bounds")

@@ -17,21 +17,21 @@ SLACK = 1.03  # by how much a number may be above what there is, before it is to
 # Tokens of code by room, a folder of scant or a package beside it: no comments, a docstring is one.
 CODE = {
     "": 19_400,  # jobs are served; judged lists; what notebooks hold; characters of others
-    "ads": 15_650,  # limits and checks of others' settings
+    "ads": 15_700,  # limits and checks of others' settings; what LaTeX prints
     "bandits": 17_700,  # intervals of more seeds; limits of others' settings and classes
     "clicklogs": 13_900,  # learning by how good the ranker is that logs, by DR and safely
     "data": 17_700,  # queries apart by use; a second judge's grades; forms told by name
     "declare": 4_550,  # settings of judges and starts; what a class of one's own breaks is said
-    "finished": 11_860,  # what others wrote is checked; which code made a study, also in a wheel
+    "finished": 12_030,  # what others wrote is checked; which code made a study; captions
     "games": 31_676,  # limits and checks of others' settings
     "generalisation": 16_859,
     "kernels": 35_000,  # ridge that remembers, starts from lists, clicks at place one
     "page": 15_100,  # ends are rounded outwards, characters of others are escaped
-    "present": 8_950,  # lower and upper ends, too, are rounded outwards
-    "rankers": 58_300,  # memory, queries never visited, judges, starts, boosted trees
+    "present": 9_760,  # lower and upper ends, too, are rounded outwards; LaTeX that papers print
+    "rankers": 58_400,  # memory, queries never visited, judges, starts, trees; what LaTeX prints
     "scant_ads": 98_805,  # narrower lists, forms by name, power of a test, counts cut off
     "starter": 521,
-    "study": 15_433,  # what no machine can play is refused; what passed is not checked again
+    "study": 15_460,  # what no machine can play is refused; captions are redone
     "theory": 12_900,
     "verdict": 18_750,  # worth of lists, of ranks and of starts
 }

@@ -231,7 +231,8 @@ def test_tables_in_latex_have_their_cells(project):
     assert len(tables) > 15
     for table in tables:
         rows = [line for line in table.read_text().splitlines() if line.endswith(r" \\")]
-        plain = [re.sub(r"\\[&%$#_{}]|\\text\w+{}", "", row.removesuffix(r" \\")) for row in rows]
+        commands = r"^{}|\\[&%$#_{}]|\\text\w+{}|\\ensuremath{(-|\\\w+)}"
+        plain = [re.sub(commands, "", row.removesuffix(r" \\")) for row in rows]
         assert not [row for row in plain if re.search(r"[\\%$#_{}^~]", row)], table
         assert len({row.count("&") for row in plain}) == 1, table
 

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import re
+import shutil
+import subprocess
 from html import unescape
 from pathlib import Path
 from urllib.parse import unquote
@@ -14,13 +16,16 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from scant.declare import families
 from scant.files import FOLDER_MARK, metadata_of
 from scant.finished import reading
 from scant.finished.differences import compare
 from scant.present import making, panels, style
+from scant.present.tables import latex
 from scant.study import settings as studies
 from scant.study.plan import Plan, span, untitled
 from scant.verdict import words
+from scant.verdict.tables import CAPTION, PRINTED
 
 pytestmark = pytest.mark.slow
 CONTEXTUAL = [f"figure-{name}" for name in ("2.1", "2.2", "2.ap", "3.4", "top-k", "top-regret")]
@@ -322,7 +327,39 @@ def test_every_claim_has_its_row(tiny, stated):
     pd.testing.assert_frame_equal(
         written[CONTRACT].replace("", np.nan), frame[CONTRACT], check_dtype=False
     )
-    assert (tiny / "claims.tex").read_text().count(r"\\") == 1 + len(frame)
+
+
+PAPER = r"""\documentclass{article}\usepackage[a4paper,landscape,margin=1cm]{geometry}
+\usepackage{booktabs,longtable}\begin{document}
+%s
+\end{document}"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="there is no pdflatex")
+def test_all_tables_are_what_a_paper_prints(tiny, tmp_path):
+    """pdfLaTeX sets each, with a caption and a label, on a page of A4 that lies."""
+    odd = pd.DataFrame(
+        {"a": ["".join(map(chr, range(start, start + 8))) for start in range(32, 9000, 8)]}
+    )
+    texts = [
+        latex(odd, "", "odd"),
+        latex(pd.read_csv(tiny / "claims.csv"), CAPTION, "claims", PRINTED),
+    ]
+    for _, one in families.shown():
+        if (path := tiny / f"tables/{one.name}.csv").is_file():
+            texts.append(latex(pd.read_csv(path), one.caption, one.name, one.printed))
+    assert len(texts) > 20
+    for text in texts:
+        head = text.split(r"\toprule")[1].split(r"\midrule")[0]
+        assert head.count(" & ") < 12 and "_" not in head and r"\label{tab:" in text
+    (tmp_path / "all.tex").write_text(PAPER % "\\clearpage\n".join(texts), encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=300)
+    printed = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, printed[-1000:]
+    wide = map(float, re.findall(r"Overfull \\hbox \(([0-9.]+)pt", printed))
+    assert [points for points in wide if points > 20] == []
 
 
 SMALLEST = 5.6  # points: exponents are 0.7 of the 8 that ticks have

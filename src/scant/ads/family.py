@@ -295,6 +295,18 @@ TABLES = (
         "importance-weighted), with 95 % t intervals over seeds, and paired differences to the "
         "experiment's baseline.",
         frame=f"{FRAMES}:ads_table",
+        printed=(
+            "experiment",
+            "stream",
+            "learner",
+            "kind",
+            "of",
+            "ctr",
+            "difference",
+            "gain",
+            "lambda",
+            "n",
+        ),
     ),
     Shown(
         "table-5.1",

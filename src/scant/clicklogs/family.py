@@ -162,6 +162,20 @@ TABLES = (
         "of the truth; held is in which share a 95 % interval held, and width how wide it was, in "
         "clicks: by betting, by Student's t, and by empirical likelihood.",
         frame=f"{FRAMES}:estimates_table",
+        printed=(
+            "experiment",
+            "stream",
+            "learner",
+            "visits",
+            "truth",
+            "estimate",
+            "bias",
+            "error",
+            "near",
+            "limit",
+            "held_betting",
+            "width_betting",
+        ),
         shows=_estimates,
     ),
     Shown(

@@ -178,6 +178,7 @@ class Shown:
     options : further keyword arguments of the function `frame`
     asked : whether it shows only experiments that list its name under `figures`
     shows : takes (study, experiment); whether it can show an experiment
+    printed : the columns that LaTeX prints of a wide table, see `scant.present.tables.latex`
     sources : if it shows logs or experiments on them, the kinds of logs that it shows; empty for
         all
     """
@@ -192,6 +193,7 @@ class Shown:
     options: Mapping[str, Any] = field(default_factory=dict)
     asked: bool = False
     shows: Callable[[dict, str], bool] = always
+    printed: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
 
     def includes(self, study: dict, experiment: str) -> bool:

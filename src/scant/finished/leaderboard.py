@@ -8,7 +8,7 @@ import pandas as pd
 
 from scant.errors import SettingError, check_name, printable
 from scant.files import write_csv, write_text
-from scant.page.boards import board, grid
+from scant.page.boards import DIFFERENCES, board, grid
 from scant.page.numbers import ABSENT
 from scant.page.terminal import aligned
 from scant.present import tables
@@ -41,8 +41,9 @@ def text(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str
 
     of = board(frame)
     lines = [[printable(value) for value in line] for line in _turned(grid(of, cell, rank), rows)]
-    caption = printable(f"{of['experiment']}: {of['caption']}")
-    return f"{aligned(lines)}\n{caption}\n{BEST} best, {ALIKE} not told apart from it\n"
+    caption = printable(f"{of['experiment']}: {_caption(of)}")
+    alike = _alike(of, f", {ALIKE}").replace(":", "")
+    return f"{aligned(lines)}\n{caption}\n{BEST} best{alike}\n"
 
 
 def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str:
@@ -59,11 +60,10 @@ def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> st
 
     of = board(frame)
     lines = _turned(grid(of, cell, rank, name), rows)
-    said = tables.escaped(f"{of['caption']} Bold: the best; dagger: not told apart from it.")
+    said = tables.escaped(f"{_caption(of)} Bold: the best{_alike(of, '; dagger')}.")
     texts = 1 + (rows == "learners" and of["feedback"])
-    table = tables.tabular("l" * texts + "r" * (len(lines[0]) - texts), lines)
-    head = f"\\begin{{table}}\n\\centering\n\\caption{{{said}}}\n\\label{{{of['label']}}}\n"
-    return f"{head}{table}\\end{{table}}\n"
+    alignment = "l" * texts + "r" * (len(lines[0]) - texts)
+    return tables.floating(alignment, lines, said, of["label"])
 
 
 def write(frame: pd.DataFrame, path, rows: str = "learners", rank: bool = False) -> None:
@@ -86,6 +86,20 @@ def check(rows: str, output=None) -> None:
             f"{output} does not say which form the table is to have: end it in "
             f"{' or '.join(ENDINGS)}"
         )
+
+
+def _caption(of: dict) -> str:
+    """The caption of a board as `grid` shows it: on differences only where it has some."""
+    cells = [cell for row in of["rows"] for cell in row["cells"] if cell]
+    shows = len(of["streams"]) == 1 or any(cell["near"] for cell in cells)
+    return f"{of['caption']} {DIFFERENCES}" if shows else of["caption"]
+
+
+def _alike(of: dict, mark: str) -> str:
+    """What the mark of those not told apart from the best means; "" where nobody has it."""
+    cells = [cell for row in of["rows"] for cell in row["cells"] if cell]
+    alike = any(not cell["best"] and not cell["told_apart"] for cell in cells)
+    return f"{mark}: not told apart from it" if alike else ""
 
 
 def _marked(one: dict, best: str, alike: str, other: str) -> str:

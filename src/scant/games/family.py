@@ -163,6 +163,20 @@ TABLES = (
         "95 % t intervals over seeds, the bound beside it, and paired differences to the "
         "experiment's baseline.",
         frame="scant.games.frames:games_table",
+        printed=(
+            "experiment",
+            "stream",
+            "learner",
+            "rounds",
+            "items",
+            "loss",
+            "k",
+            "regret",
+            "difference",
+            "bound",
+            "bound_share",
+            "n",
+        ),
     ),
     Shown(
         name="slopes",

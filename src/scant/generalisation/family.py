@@ -282,6 +282,20 @@ TABLES = (
         "on the sample may be above the least in the ball; not_certified counts seeds where that "
         "is more than asked for.",
         frame=f"{FRAMES}:risks_table",
+        printed=(
+            "experiment",
+            "stream",
+            "learner",
+            "n",
+            "m",
+            "d",
+            "risk",
+            "best",
+            "excess",
+            "gap",
+            "uniform",
+            "seeds",
+        ),
         heading="Risks of what is learnt from a sample",
     ),
 )

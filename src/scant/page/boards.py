@@ -16,6 +16,7 @@ from scant.study.plan import Runs
 
 FIGURES = 4  # at most, of the largest number of a column
 DECIMALS = 6  # at most, of differences
+DIFFERENCES = f"Differences are to the best, {ranking.HOW}."
 
 
 def boards(experiments: Iterable[Runs]) -> dict[str, list[dict]]:
@@ -47,7 +48,12 @@ def _several(table: pd.DataFrame, *columns: str) -> bool:
 def _of_page(finals: ranking.Finals, experiment: str) -> dict:
     """The `board` of an experiment, with its `kind` and `title`."""
     frame = ranking.titled(ranking.ranked(finals.table, finals.quantity.better), finals, experiment)
-    return board(frame) | {"kind": finals.details["kind"], "title": finals.details["title"]}
+    of = board(frame)
+    return of | {
+        "caption": f"{of['caption']} {DIFFERENCES}",
+        "kind": finals.details["kind"],
+        "title": finals.details["title"],
+    }
 
 
 def board(frame: pd.DataFrame) -> dict:
@@ -92,16 +98,14 @@ def board(frame: pd.DataFrame) -> dict:
 
 
 def caption(frame: pd.DataFrame) -> str:
-    """What a table shows: the measure, which values are better, seeds, how rates are chosen, and
-    what marks mean.
-    """
+    """What a table shows: the measure, which values are better, seeds, and how rates are chosen."""
     row, n = frame.iloc[0], frame["n"]
     seeds = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
     tuned = f", tuning {row['tuning']}" if row["tuning"] else ""
     measure, better = row["in_words"], "higher" if row["better"] == "high" else "lower"
     return (
         f"{measure[:1].upper()}{measure[1:]}, {better} is better: means over {seeds} seeds with "
-        f"95 % t intervals{tuned}. Differences are to the best, {ranking.HOW}."
+        f"95 % t intervals{tuned}."
     )
 
 

@@ -72,4 +72,4 @@ def make(shown: Shown, stem, *inputs) -> None:
             drawn, frame, stem, code.digest("scant.present.making", *shown.modules)
         )
     else:
-        called(shown.writer)(frame, stem)
+        called(shown.writer)(frame, stem, shown.caption, shown.printed)

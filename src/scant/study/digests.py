@@ -72,7 +72,7 @@ class Digests:
         """
         made_of = []
         for target in targets.values():
-            besides = self.study["seed"]
+            besides = [self.study["seed"], target.shown.caption, target.shown.printed]
             if target.shown.draw:
                 besides = [self._looks(target), self.study["figures"]]
             made_of.append([self._target(target), besides])

@@ -30,6 +30,10 @@ from scant.verdict.judging import allowed, claimed_interval, compared_with, deci
 from scant.verdict.readings import BESIDE, CELL_COLUMNS, COLUMNS, OVERALL, Claim, titled
 from scant.verdict.words import DECIDED, DIFFERS, SILENT, UNTESTABLE, UNTOLD
 
+CAPTION = "Claims, each with its verdict and the estimate that decides it."
+# the columns that LaTeX prints
+PRINTED = ("source", "statement", "verdict", "estimate", "n", "readings_holding", "readings_total")
+
 PLACES = 4  # that a text names; of more it says how many
 FAR = 10  # a claim that needs so many times the seeds is too near to its margin to be decided
 
@@ -220,7 +224,7 @@ def write(claim_rows: list[dict], cell_rows: list[dict], study: str, stem) -> No
     `scant.verdict.readings.read`.
     """
     claims, stem = pd.DataFrame(claim_rows, columns=COLUMNS), Path(stem)
-    write_table(claims, stem)
+    write_table(claims, stem, CAPTION, PRINTED)
     path = stem.with_name(f"{stem.name}-readings.csv")
     write_csv(cells_frame(cell_rows), path)
     metadata = {"study": study, "readings": crc(path)}
