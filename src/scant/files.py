@@ -158,8 +158,8 @@ def _same_file(a: Path, b: Path) -> bool:
 
 
 def anew(path) -> str:
-    """The advice for a file of a study that is damaged or gone, which alone makes Snakemake do
-    nothing. If a job makes a whole folder, which Snakemake marks, the advice names the folder.
+    """Advice for a file of a study that is damaged or gone: the --forcerun that makes Snakemake
+    write it again.
     """
     whole = (folder for folder in Path(path).parents if (folder / FOLDER_MARK).is_file())
     # as the workflow names it
@@ -185,7 +185,7 @@ def check_unlinked(folder) -> None:
 
     Raises
     ------
-    DataError : names the first
+    DataError : names the first linked file
     """
     for place, folders, names in os.walk(folder):
         for path in (Path(place, name) for name in (*folders, *names)):
@@ -486,8 +486,8 @@ def write_parquet(table, path, metadata: dict, split: Iterable[str] = ()) -> Non
     """Write an Arrow table atomically as zstd parquet with `metadata` in its schema, and seal it.
 
     split : columns, as parquet names them, of numbers that hardly repeat. Their first bytes are
-        stored together, then their second ones, and so on. That is smaller than a dictionary of
-        them, and faster to write and read
+        stored together, then their second ones, and so on. This is smaller than a dictionary of the
+        values, and faster to write and read
     """
     import pyarrow.parquet as pq
 

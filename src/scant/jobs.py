@@ -17,8 +17,9 @@ from scant.study.settled import Settled
 
 def fetch(settled: Settled, outputs, stored: str, part: str) -> None:
     """Fetch one file of a data set and check it.
-
-    `stored` is the data set's name among the tables of all studies.
+    outputs : the file to write
+    stored : the data set's name among the tables of all studies
+    part : the id of the part to fetch
     """
     from scant.data import fetch
 

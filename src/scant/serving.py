@@ -70,7 +70,10 @@ def start(workflow) -> None:
 
 
 def load() -> bool:
-    """Import what jobs import, and load the compiled loops. Whether anybody still waits for it."""
+    """Import what jobs import, and load the compiled loops; stop, with False, if the client is
+    gone.
+
+    """
     from scant import kernels
     from scant.study import code
 

@@ -611,13 +611,13 @@ def _own(named: str, what: str, form: type, *functions: str) -> Any:
 
 
 def shown_of(study: Mapping) -> list[tuple[Family, Shown]]:
-    """The figures and tables of a user's own that the experiments of a study name, each with its
-    experiments' family.
+    """A user's own figures and tables that the experiments of a study name, each with the family of
+    the experiments that name it.
 
     Raises
     ------
-    SettingError : as of `own_shown`; or two have the same name, or one is named by experiments of
-        several kinds
+    SettingError : a class that `own_shown` refuses; two with one name; or one named by experiments
+        of several families
     """
     declarations, named = {}, dict.fromkeys((one.name for _, one in shown()), "of scant's own")
     for experiment, settings in study["experiments"].items():

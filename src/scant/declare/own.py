@@ -30,8 +30,9 @@ def in_round(round_: int) -> Iterator[None]:
 
 @contextmanager
 def making(failure: str) -> Iterator[None]:
-    """Turn an error of a user's own class, while it is made or used, into a SettingError that
-    begins so.
+    """Turn an error that a user's own class raises, while it is made or used, into a SettingError.
+
+    failure : how its message begins
     """
     try:
         yield

@@ -102,9 +102,9 @@ def atlas_table() -> pd.DataFrame:
     """Observability and minimax rate of each measure, m and k, beside the statements of the thesis.
 
     `stated` is a rate, a bound on the rate, "open", or missing; `source` says where the thesis
-    states it, and whether it agrees with the rate computed. AISTATS'15 states the same for k = 1.
-    Results 1 and 3 name no m, and need not hold for an m smaller than in their proof; where they do
-    not, `source` says so.
+    states it, and whether it agrees with the rate computed. AISTATS'15 agrees for k = 1. Results 1
+    and 3 name no m, and need not hold for an m smaller than in their proof; where they do not,
+    `source` says so.
     """
     frame = pd.DataFrame(observability.atlas())
     frame.insert(1, "grades", frame.pop("top_grade") + 1)
@@ -135,7 +135,7 @@ def _stated(measure: str, m: int, k: int, rate: str) -> tuple[str | None, str | 
 
 
 def cells_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Possible and measured growth of regret: one row for each cell of the atlas that is played,
+    """Minimax rates and measured growth of regret: a row for each cell of the atlas that is played,
     and learner.
 
     Returns
@@ -183,7 +183,7 @@ def cells_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def compared(exponent: float, low: float, high: float) -> str:
-    """What the interval of a slope says of a rate.
+    """How the confidence interval of a slope compares with a rate's exponent.
 
     The slope "agrees" if it is at most exponent + `MARGIN`, and is "faster" if above. An exponent
     of 1 bounds all regret: there it agrees above `LINEAR_FROM`, and is "slower" below. It is

@@ -193,8 +193,8 @@ class AdaptiveRTopKF(Blocks):
 
     @property
     def prior(self) -> float:
-        """A R / D (see the class) of a round in the worst case: half of the values are the lowest,
-        half the largest.
+        """A R / D (see the class) of a round in the worst case, where half of the values are the
+        lowest and half the largest.
         """
         return self.facts.items * (self.facts.largest - self.facts.lowest) ** 2 / 4
 

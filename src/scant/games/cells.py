@@ -55,7 +55,9 @@ class Cell:
 
     @property
     def game(self) -> tuple[str, int, int]:
-        """The measure, m and top_grade, as functions of `scant.theory.observability` take them."""
+        """The measure, m and top_grade, the arguments that functions of
+        `scant.theory.observability` take.
+        """
         return self.measure, self.m, self.top_grade
 
     @cached_property
@@ -77,8 +79,8 @@ class Cell:
 
     @cached_property
     def losses(self) -> np.ndarray:
-        """The loss of each ranking for each outcome, minus the gain if it is a gain: float64 (m! x
-        outcomes).
+        """The loss of each ranking for each outcome, float64 (m! x outcomes); a gain counts as a
+        negative loss.
         """
         return observability.loss_matrix(*self.game)
 
@@ -102,12 +104,14 @@ class Cell:
 
     @property
     def feedbacks(self) -> int:
-        """How many feedbacks a top set has."""
+        """The number of different feedbacks that a top set can give."""
         return (self.top_grade + 1) ** self.k
 
     @cached_property
     def feedback(self) -> np.ndarray:
-        """The number of the feedback of each outcome, by top set: int64 (sets x outcomes)."""
+        """The number of the feedback that each top set gives for each outcome, int64 (sets x
+        outcomes).
+        """
         return self._number(self.relevances[:, self.tops].swapaxes(0, 1))
 
     @cached_property
@@ -141,8 +145,7 @@ class Cell:
         return np.round(solved.reshape(*self.signals.shape[:2], -1), DIGITS) + 0.0
 
     def number_of(self, ranking: np.ndarray, seen: np.ndarray) -> int:
-        """The number of the feedback of a ranking's top set, from what a learner that sees the top
-        is shown.
+        """The number of the feedback that a round gave.
 
         ranking : the ranking shown; seen : the values of its top k items, in its order
         """
@@ -151,11 +154,11 @@ class Cell:
 
     @cached_property
     def values(self) -> np.ndarray:
-        """What the loss makes of each grade: float64 (top_grade + 1)."""
+        """The values that the loss makes of the grades, float64 (top_grade + 1)."""
         return np.asarray(self.loss.values(np.arange(self.top_grade + 1)), float)
 
     def outcomes(self, stream: np.ndarray) -> np.ndarray:
-        """The numbers of the relevance vectors of a stream (rounds x m): int64 (rounds)."""
+        """The number of each relevance vector of a stream (rounds x m), int64 (rounds)."""
         return self._number(np.asarray(stream, np.int64))
 
     def _number(self, grades: np.ndarray) -> np.ndarray:

@@ -67,7 +67,7 @@ def _apart(frame: pd.DataFrame) -> pd.DataFrame:
     so many.
 
     Learners that see all items are apart from those that see a few. The title of a panel says which
-    of the game's panels it is. The column `of` has the stream of all of them.
+    of the game's panels it is. The column `of` has the stream that they are parts of.
     """
     parts = []
     for _, rows in panels.split(frame.assign(of=frame["stream"])):

@@ -228,7 +228,7 @@ def _untitled(key: tuple, details: dict) -> dict:
 
 
 def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """How fast the regret of each learner grows with the horizon in each cell of the atlas that it
+    """How fast each learner's regret grows with the horizon, in each cell of the atlas that it
     plays.
 
     A cell is a measure, a number of grades, a number m of items, and how many of them, k, the

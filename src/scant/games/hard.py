@@ -36,7 +36,7 @@ class Pair:
 
     middle : float64 (outcomes), the distribution p
     direction : float64 (outcomes), d; p + d and p - d are distributions, too
-    gap : by how much i is better than j under p + d, and in an observable cell j better than i
+    gap : by how much i is better than j under p + d and, in an observable cell, j better than i
         under p - d
     cost : in an observable cell, by how much all rankings but i, j and their duplicates lose at
         least against the better of the two under p + w d, for any |w| <= 1; else, what every

@@ -47,8 +47,8 @@ class Loss:
 
     @property
     def normalised(self) -> bool:
-        """Whether it is NDCG, AP or AUC: no learner has sublinear regret with top-1 feedback
-        (thesis, Theorem 24).
+        """Whether the measure is NDCG, AP or AUC, for which no learner has sublinear regret with
+        top-1 feedback (thesis, Theorem 24).
         """
         return self.scale is not None or self.places is None
 
@@ -202,7 +202,7 @@ def best_average_precision(overlap: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def total_average_precision(overlap: np.ndarray, ranking: np.ndarray) -> float:
-    """The sum of AP over rounds of a ranking.
+    """A fixed ranking's AP, summed over rounds.
 
     overlap : C, as in `best_average_precision`
     """

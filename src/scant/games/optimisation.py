@@ -47,13 +47,13 @@ class Problem(NamedTuple):
 
     @property
     def variables(self) -> int:
-        """How many variables the program has."""
+        """The number of variables of the convex program."""
         return len(self.losses) * self.null.shape[1] + self.span.shape[1] + len(self.shown) + 1
 
 
 @lru_cache(maxsize=64)
 def problem(cell: Cell) -> Problem:
-    """The convex program's arrays for a cell."""
+    """The convex program of a cell."""
     # Losses that differ by rounding alone are of one class.
     losses, of_ranking = np.unique(np.round(cell.losses, 12), axis=0, return_inverse=True)
     actions, first_rankings = np.unique(
@@ -203,8 +203,8 @@ class ExplorationByOptimisation(Player):
         return self.cell.rankings[self.problem.shown[self.action]]
 
     def learn(self, ranking, seen):
-        """Add this round's estimate of losses to those before, and its term to the certificate; see
-        the class.
+        """Add this round's estimated losses to their sums, and the round's term to the certificate;
+        see the class.
         """
         top = self.problem.actions_top[self.action]
         signal = top * self.cell.feedbacks + self.cell.number_of(ranking, seen)
@@ -215,8 +215,8 @@ class ExplorationByOptimisation(Player):
         self.round += 1
 
     def bound(self, t):
-        """The certificate at rounds t, that have been played: its expectation bounds the expected
-        regret.
+        """The certificate after t rounds, which have been played. Its expectation bounds the
+        expected regret.
         """
         return self.certificate[np.asarray(t) - 1]
 

@@ -50,7 +50,7 @@ class Phases(Player):
         raise NotImplementedError
 
     def exploited(self) -> int:
-        """For how many rounds the leader is then shown."""
+        """How many rounds of the phase then show the leader."""
         raise NotImplementedError
 
     def rank(self):
@@ -156,11 +156,10 @@ class PEGE2(Phases):
         return 1
 
     def gap(self) -> float:
-        """The least difference between the mean values of two items that are next to each other in
-        the leader.
+        """The least difference between the mean values of two neighbours in the leader's ranking; 0
+        if no neighbours count.
 
-        Only neighbours whose places differ in weight count: to swap the others costs nothing. 0 if
-        there are none.
+        Only neighbours whose places differ in weight count: to swap others costs nothing.
         """
         matter = np.diff(self.facts.weights) != 0
         return (

@@ -49,7 +49,8 @@ class Game:
         self._best, self._worst, self._facts = {}, {}, {}
 
     def best(self, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The cumulative loss or gain of the best fixed rankings, computed exactly.
+        """The cumulative loss or gain of the best fixed rankings at each kept round, computed
+        exactly.
 
         Parameters
         ----------
@@ -156,7 +157,7 @@ class Game:
         return self._facts[scaled]
 
     def constant_at(self, rounds: np.ndarray):
-        """The sum of the constants of rounds 1..t for each t of `rounds`, float64."""
+        """The constants of rounds 1..t, summed, for each t of `rounds`; float64."""
         return (
             np.zeros(len(rounds)) if self.constant is None else np.cumsum(self.constant)[rounds - 1]
         )

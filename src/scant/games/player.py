@@ -53,7 +53,7 @@ class Facts:
 
     @property
     def constants(self) -> tuple[float, float, float]:
-        """D, R and A of `scant.theory.game_bounds`, with values measured from the lowest."""
+        """D, R and A of `scant.theory.game_bounds`, for values measured from the lowest."""
         spread = self.largest - self.lowest
         weights = self.weights
         return (
@@ -115,14 +115,17 @@ class Player(declarations.Learner):
 
 
 def check_k(k: int, items: int) -> int:
-    """`k`, how many items are seen; a SettingError if there are fewer."""
+    """`k`, if there are so many items to see; else a SettingError."""
     if k > items:
         raise SettingError(f"k is {k}; with {items} items it must be from 1 to {items}")
     return k
 
 
 def positive(name: str, value: float | None, theory: float) -> float:
-    """The setting `value`, or theory's if it is None; a SettingError unless it is above 0."""
+    """A setting's value, or `theory` if it is None; a SettingError unless it is above 0.
+
+    name : the setting's
+    """
     if value is None:
         return theory
     if not value > 0:

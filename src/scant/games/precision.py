@@ -58,7 +58,7 @@ class SemiBandit(Player):
         self.estimates, self.round = np.zeros(facts.items), 0
 
     def inclusions(self) -> np.ndarray:
-        """The probability with which each item is among the top n in this round, float64 (m)."""
+        """The probability that each item is among the n chosen in this round, float64 (m)."""
         eta = self.eta / math.sqrt(self.round + 1)
         x = np.zeros(self.facts.items)
         while True:
@@ -77,9 +77,7 @@ class SemiBandit(Player):
             x[sharing[shares >= 1]] = 1.0
 
     def seen(self) -> np.ndarray:
-        """The probability with which each item is seen in this round, float64 (m), given
-        `inclusions`.
-        """
+        """The probability that each item is seen in this round, float64 (m)."""
         m, n, k = self.facts.items, self.n, self.k
         return self.x * (min(k, n) / n) + (1 - self.x) * (max(k - n, 0) / max(m - n, 1))
 

@@ -25,10 +25,9 @@ ROUNDING = 1e-12  # a floor up to this is 0
 
 
 def game_regret(played: Played, round: int | None = None) -> pd.DataFrame:
-    """The regret at the end of each game's longest horizon, or up to `round`.
+    """The regret at the end of each game's longest horizon, or up to round `round`.
 
-    Where a round was not kept, the last kept one before it stands for it, here and in
-    `average_change`.
+    The last kept round stands for a round that was not kept, here and in `average_change`.
     """
     rows = frames.longest(frames.regrets(played.traces, played.about))
     return _up_to(rows, "regret", round).rename("value").reset_index()
@@ -45,15 +44,15 @@ def average_change(played: Played, since: int) -> pd.DataFrame:
 
 
 def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
-    """Regret / bound at each horizon. If there are several horizons, `stream` names them, too.
+    """Regret over a bound, at each horizon. With several horizons, `stream` names them, too.
 
-    The ceiling is the share that the worst play has (`scant.games.play.Game.worst`); for a bound
-    from below it is the least share, 0. `says_from` is the horizon at which the worst play's
-    regret, which grows as T, overtakes the bound of a learner that knows the horizon. Such a bound
-    grows as T^(2/3) with feedback at the top, and else as T^(1/2).
+    The ceiling is the worst play's share (`scant.games.play.Game.worst`); for a lower bound it is
+    0, the least share. `says_from` is the horizon at which the worst play's regret, which grows as
+    T, overtakes the bound of a learner that knows the horizon. Such a bound grows as T^(2/3) with
+    feedback at the top, and else as T^(1/2).
 
-    bound : "own", the learner's bound; or a name from `BOUNDS`, also for learners that it does not
-        promise anything of, such as Random. Games and learners without this bound are left out
+    bound : "own", the learner's bound; or a name from `BOUNDS`, even for learners that the bound is
+        not about, such as Random. Games and learners without this bound are left out
     """
     if bound != "own" and bound not in BOUNDS:
         raise unknown("bound of game_share", bound, ["own", *BOUNDS])
@@ -82,12 +81,12 @@ def game_slope(played: Played, along: str = "horizon", since: int | None = None)
     """The slope of the log mean regret on the log of the horizon, the round, the number of items,
     or k.
 
-    Each seed has a pseudo-value of it, see `scant.present.slopes.pseudo_values`.
+    Each seed has a pseudo-value of the slope, see `scant.present.slopes.pseudo_values`.
 
     along : "horizon", over the final regrets of each horizon; "rounds", over the rounds of the
         longest horizon; "items", over games with the same stream and loss; or "seen", over the k of
-        learners of one kind, of which the one that sees most has the slope
-    since : of the rounds, the first; by default a hundredth of the horizon
+        learners of one kind; the learner with the largest k is given the slope
+    since : for "rounds", the first round; by default a hundredth of the horizon
     """
     if along == "rounds":
         rounds = frames.longest(frames.regrets(played.traces, played.about))
@@ -104,8 +103,8 @@ def game_slope(played: Played, along: str = "horizon", since: int | None = None)
 
 
 def bound_share(played: Played) -> pd.DataFrame:
-    """The largest regret / bound, and the largest ceiling / bound, over all horizons with a known
-    bound. The ceiling is the regret of the worst play.
+    """The largest regret / bound over all horizons with a known bound; and as the ceiling, the
+    largest ratio of the worst play's regret and the bound.
     """
     ends = _ends(played)
     shares = ends.assign(

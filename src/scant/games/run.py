@@ -79,7 +79,7 @@ def _axes(job: dict, seed: int) -> tuple:
 
 
 def drawn(job: dict, seed: int, horizon: int) -> Game:
-    """The game that a job plays with a seed and a horizon; `shared` games have the stream of seed 0
+    """The game that a job plays with a seed and a horizon. `shared` games have the stream of seed 0
     for all seeds.
     """
     settings = job["game"]
@@ -91,13 +91,16 @@ def drawn(job: dict, seed: int, horizon: int) -> Game:
 
 
 def played(learner: dict) -> dict:
-    """A study's learner as `play` takes it: without title, and with its `options` as settings."""
+    """The settings of a study's learner as `play` takes them: without title, with `options` among
+    them.
+
+    """
     settings = {key: value for key, value in learner.items() if key not in ("title", "options")}
     return settings | learner.get("options", {})
 
 
 def probe(game: dict, rounds: int = PROBED) -> Game:
-    """A game of few rounds, to check whether it can be played.
+    """A game of few rounds, made to check its settings.
 
     Raises
     ------

@@ -14,7 +14,7 @@ def before(difference: float) -> float:
     """The probability that an item comes before another, `1 / (1 + exp(-difference))`, without
     overflow.
 
-    difference : its weight less the other's
+    difference : the item's weight less the other item's
     """
     return 1 / (1 + math.exp(-difference)) if difference > -700 else 0.0
 

@@ -181,10 +181,10 @@ def hard(
     tell apart to be best; the items are relabelled at random. `scant.games.hard` says which.
 
     grades : the highest grade
-    gap : between the two best rankings. "falling": from its largest at T = 100 rounds it falls with
-        T as in the lower bound. That is as T^(-1/3) where the rate is T^(2/3), as T^(-1/2) where it
-        is T^(1/2), and not at all where the cell is not observable. "wide": it is the largest for
-        all T. "either": one of the two for the whole stream, each with probability 1/2
+    gap : the gap between the two best rankings. "falling": the largest up to T = 100 rounds, then
+        falling with T as in the lower bound: as T^(-1/3) where the rate is T^(2/3), as T^(-1/2)
+        where it is T^(1/2), and not at all where the cell is not observable. "wide": the largest
+        for all T. "either": one of the two for the whole stream, each with probability 1/2
     """
     cell = cells.cell(loss, items, k, grades)
     pair, labels, sign = (
@@ -233,7 +233,10 @@ def draw(
 
 
 def choices(name: str, settings: Mapping) -> int:
-    """How many items are chosen in a round of the stream `name`; 1 if it has no such setting."""
+    """How many items a stream chooses in each round; 1 if it has no such setting.
+
+    name : the stream's
+    """
     return _setting(name, settings, "choices")
 
 

@@ -45,7 +45,7 @@ class Table(Player):
         return self.rankings[self.drawn]
 
     def range(self) -> float:
-        """The largest difference of the losses of two rankings in a round."""
+        """The largest difference of the losses of two rankings in one round."""
         return 1.0 if self.facts.loss.places is None else self.facts.constants[1] or 1.0
 
     def _loop(self, eta: float, spread: float) -> tuple[str, dict]:
@@ -184,8 +184,8 @@ def sinkhorn(matrix: np.ndarray, tolerance: float, most: int = 100_000) -> np.nd
 
 
 def birkhoff(matrix: np.ndarray, smallest: float = 1e-12):
-    """Decompose a doubly stochastic matrix into permutations: yields their probabilities and each
-    row's column.
+    """Decompose a doubly stochastic matrix into permutations: yields pairs of a permutation's
+    probability and the column that it takes in each row.
 
     Each step takes the permutation with the largest sum among the entries that are still above
     `smallest`, gives it the smallest of its entries as probability, and subtracts this from all of

@@ -15,7 +15,7 @@ MEASURED = {"excess": "excess risk", "uniform": "largest gap found"}
 
 
 def against(frame: pd.DataFrame, along: str):
-    """What is measured against n, m or d, both logarithmic, with slopes; bounds are dotted.
+    """Draw a quantity against n, m or d, both logarithmic, with slopes; bounds are dotted.
 
     along : the column "queries", "documents" or "features"
     """

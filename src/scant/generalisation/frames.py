@@ -63,7 +63,7 @@ def bounded(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def problem(row: pd.Series) -> theory.Problem:
-    """What bounds depend on, for a row of the traces."""
+    """The sizes and constants that bounds depend on, for a row of the traces."""
     return theory.problem(
         row["surrogate"],
         int(row["m"]),
@@ -98,7 +98,9 @@ def uniform_bounds(row: pd.Series) -> dict[str, float]:
 
 
 def largest(frame: pd.DataFrame, but: str) -> pd.DataFrame:
-    """The rows of each experiment's largest n, m and d, except for the size named by `but`."""
+    """The rows with the largest n, m and d of each experiment and population. The size named by
+    `but` may have any value.
+    """
     for size in SIZES:
         if size != but:
             frame = frame[
@@ -108,8 +110,10 @@ def largest(frame: pd.DataFrame, but: str) -> pd.DataFrame:
 
 
 def resolved(group: pd.DataFrame, along: str, measured: str) -> pd.DataFrame:
-    """A learner's rows, but for those values of `along` at which the mean excess risk is too small
-    for the learner's certificate to tell it from 0.
+    """A learner's rows at values of `along` where its mean excess risk is above its certificate, so
+    that it can be told from 0.
+
+    measured : as for `against`; only the excess risk has a certificate, other rows are all kept
     """
     # which does not minimise the mean loss
     if measured != "excess" or group["kind"].iloc[0] == "averaged-ogd":
@@ -119,10 +123,10 @@ def resolved(group: pd.DataFrame, along: str, measured: str) -> pd.DataFrame:
 
 
 def growth(group: pd.DataFrame, along: str, measured: str, bound: str) -> dict:
-    """The slopes of the log of the mean of `measured` and of its bound on the log of `along`, as
-    columns.
+    """The slopes of the log of the means of two columns, `measured` and `bound`, on the log of
+    `along`; as columns of a table.
 
-    group : a learner's rows; those that are not `resolved` are left out
+    group : a learner's rows, of which only the `resolved` ones count
     """
     group = resolved(group, along, measured)
     means = group.groupby(along)[bound].mean()
@@ -133,8 +137,8 @@ def growth(group: pd.DataFrame, along: str, measured: str, bound: str) -> dict:
 def against(
     traces: pd.DataFrame, details: dict, along: str, measured: str = "excess"
 ) -> pd.DataFrame:
-    """What is measured against n, m or d, at the largest of the other two: means over seeds, slopes
-    and bounds.
+    """Excess risk or largest gap against n, m or d, at the largest values of the other two: means
+    over seeds, slopes and bounds.
 
     along : "n", "m" or "d"
     measured : "excess", the excess risk, or "uniform", the largest gap between risk and mean loss
@@ -142,7 +146,7 @@ def against(
 
     Raises
     ------
-    SettingError : the experiments did not measure it
+    SettingError : the experiments did not measure this
     """
     frame, rows = largest(bounded(traces, details), along), []
     bound, by = {"excess": ("bound", "bound_by"), "uniform": ("uniform_bound", "uniform_by")}[

@@ -85,7 +85,7 @@ class Batch(declarations.Learner):
         self.options, self.surrogate = options, options["surrogate"]
 
     def fit(self, task) -> Fit:
-        """What it finds on the sample of a `scant.generalisation.run.Task`."""
+        """Fit the sample of a `scant.generalisation.run.Task`."""
         raise NotImplementedError
 
     @classmethod

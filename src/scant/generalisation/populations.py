@@ -214,7 +214,7 @@ def make(
     random : draws what the population is
     d : the number of features; None for all that its stream has
     longest : the largest m that is drawn
-    stream : the stream that it is made of, if it is
+    stream : the stream that a population of lists is made of; else None
     """
     if stream is not None:
         return Lists(

@@ -24,19 +24,18 @@ def excess_slope(played: Played, along: str = "n") -> pd.DataFrame:
 
 
 def gap_slope(played: Played, along: str = "n") -> pd.DataFrame:
-    """The slope of the log of the mean largest gap, between risk and mean loss, that ascent found;
-    see `excess_slope`.
+    """The slope of the log of the mean largest gap between risk and mean loss; see `excess_slope`.
+    Ascent finds the gap.
     """
     return _slope(played, along, "uniform")
 
 
 def excess_share(played: Played) -> pd.DataFrame:
-    """How much of its bound the excess risk uses, at each n, m and d. If there are several sizes,
-    `stream` names them, too.
+    """Excess risk over its bound, at each n, m and d. With several sizes, `stream` names them, too.
 
-    The ceiling is the larger share of two plays: weights 0, and the worst weights known, the
-    opposite of the best. The play `weights 0` learns nothing. `says_from` is the n at which a bound
-    that falls as n^(-1/2) comes below the ceiling.
+    The ceiling is the larger share of two kinds of weights: 0, as of a learner that learns nothing;
+    and the opposite of the best weights, the worst that are known. `says_from` is the n at which a
+    bound that falls as n^(-1/2) comes below the ceiling.
     """
     rows = frames.bounded(played.traces, played.about)
     shares = {

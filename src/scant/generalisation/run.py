@@ -81,7 +81,9 @@ class Setup:
     smaller: Population
 
     def random(self, *names) -> np.random.Generator:
-        """The random stream of some names; the same for all learners."""
+        """A generator that depends only on the study's seed and these names, so that all learners
+        have the same draws.
+        """
         return generator(*_axes(self.job), *names)
 
     def mean(self, sample: solve.Sample, surrogate: str, ridge: float = 0.0) -> solve.Mean:
@@ -89,17 +91,17 @@ class Setup:
         return solve.Mean(sample, surrogate, self.job["sigma"], ridge)
 
     def ball(self, norm: str) -> solve.Ball:
-        """The job's ball of a norm, "l2" or "l1"."""
+        """The job's ball in this norm, "l2" or "l1"."""
         return solve.Ball(norm, self.job["W"] if norm == "l2" else self.job["W1"])
 
     @cached_property
     def for_best(self) -> tuple[np.ndarray, np.ndarray]:
-        """The queries that the best weights are found on."""
+        """The sample on which the best weights are found: features and grades."""
         return self.smaller.draw(self.random("best"), self.job["reference"], max(self.job["m"]))
 
     @cached_property
     def for_check(self) -> tuple[np.ndarray, np.ndarray]:
-        """The queries that tell how good the best weights are."""
+        """A fresh sample that tells how good the best weights are: features and grades."""
         return self.smaller.draw(
             self.random("check"), self.job["reference"] // 2, max(self.job["m"])
         )
@@ -128,9 +130,9 @@ class Task:
     """What a learner is to fit, and the searches that it may use.
 
     mean : the mean loss on the sample, as a function of the weights
-    ball : in which the weights are sought
-    problem : what theory knows of it
-    random : the learner's own
+    ball : the ball in which the weights are sought
+    problem : sizes and constants, on which theory's rates depend
+    random : the learner's own generator
     """
 
     setup: Setup
@@ -153,7 +155,9 @@ class Task:
         return solve.minimise(mean, np.zeros(self.sample.d), self.ball)
 
     def from_starts(self, starts: int) -> tuple[solve.Solution, float]:
-        """The weights of least mean loss that several searches find, and the spread of losses."""
+        """The weights of least mean loss that searches from several starts find, and the spread of
+        their losses; see `solve.from_starts`.
+        """
         return solve.from_starts(self.mean, self.ball, starts, self.random)
 
 
@@ -170,7 +174,7 @@ class Own:
         )
 
     def fit(self, task: Task) -> Fit:
-        """What it finds on a task's sample.
+        """Fit a task's sample with the user's class.
 
         Raises
         ------
@@ -190,7 +194,7 @@ class Own:
 
 
 def made(settings: dict) -> Batch | Own:
-    """The learner that a study's settings declare, with the settings that are absent."""
+    """A learner from a study's settings, completed with defaults."""
     if (cls := LEARNERS.get(settings["kind"])) is None:
         return Own(settings)
     return cls({setting.name: setting.absent for setting in cls.settings} | settings)
@@ -200,7 +204,7 @@ def made(settings: dict) -> Batch | Own:
 class Found:
     """What a learner found on a sample.
 
-    row : of the run file, as far as no fresh queries are needed
+    row : the run file's row, still without what fresh queries tell
     weights, best : the learner's weights, and the best weights of its ball
     ascended : the weights where ascent found the largest gap, and the mean loss there; or None
     """
@@ -273,9 +277,10 @@ def of_seed(setup: Setup, best: dict, seed: int) -> list[dict]:
 def fit(
     setup: Setup, best: dict, sample: solve.Sample, learner: str, settings: dict, seed: int, ascents
 ) -> Found:
-    """What a learner finds on a sample.
+    """Fit a learner to a sample, and find the best weights and the largest gap to compare it with.
 
-    best : as in `of_seed`
+    best : as in `of_seed`; changed
+    ascents : None if the job searches for no largest gap
     """
     random = setup.random("learner", seed, sample.n, sample.m, sample.d)
     fitter, population = made(settings), setup.population
@@ -404,10 +409,10 @@ class Ascents:
 
 
 def measure(setup: Setup, fits: list[Found], seed: int) -> None:
-    """Add to the rows what fresh queries tell: risk, excess risk and uniform gap, with their
-    standard errors.
+    """Add risk, excess risk and uniform gap, and their standard errors, to the rows of `fits`, in
+    place. Fresh queries tell them.
 
-    The queries are drawn in chunks, so that they need not all fit in memory.
+    Fresh queries are drawn in chunks, since they need not all fit in memory.
     """
     job, random = setup.job, setup.random("fresh", seed)
     asked = {}  # each weights once, by where its losses are found

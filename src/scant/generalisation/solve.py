@@ -55,7 +55,7 @@ class Ball:
         return np.sign(weights) * np.maximum(size - excess[last] / (last + 1), 0.0)
 
     def support(self, gradient: np.ndarray) -> float:
-        """The largest <gradient, v> over the ball."""
+        """The support function: the largest <gradient, v> over all v in the ball."""
         return self.radius * float(
             np.linalg.norm(gradient) if self.norm == "l2" else np.abs(gradient).max()
         )
@@ -113,7 +113,7 @@ class Mean:
         )
 
     def evaluate(self, weights: np.ndarray, smoothing: float = 1.0) -> Evaluation:
-        """F at `weights` (d)."""
+        """F at `weights` (d), with its gradient and a bound on its minimum."""
         s, gradient = self.sample, np.empty(len(weights))
         value, smooth, support = batch.total(
             s.queries,
@@ -148,7 +148,7 @@ class Mean:
         return step
 
     def losses(self, weights: np.ndarray) -> np.ndarray:
-        """The surrogate of each query, float64 (n)."""
+        """The surrogate loss of each query at `weights`, float64 (n)."""
         s, values = self.sample, np.empty(self.sample.n)
         generalisation.losses(
             s.features,
@@ -193,7 +193,8 @@ def minimise(
 
     start : shape (d,), in the ball
     enough : the gap, as a share of F, at which the search stops
-    passes : the most; a search that has not reached the gap by then says so
+    passes : the most passes over the sample; a solution that has not reached the gap by then says
+        so
     """
     smoothing, weights, bound, used = 2.0, ball.project(start), -np.inf, 2
     enough_of_zero = ENOUGH_OF_ZERO * abs(mean.evaluate(np.zeros(len(start))).value)
@@ -304,7 +305,7 @@ def from_starts(
 
     Returns
     -------
-    solution : with the least value; its passes are those of all searches
+    solution : the one with the least value; its `passes` count all searches
     spread : the largest value less the least; NaN if there is one search only
     """
     d = mean.sample.d
@@ -317,10 +318,12 @@ def from_starts(
 
 
 def descend(mean: Mean, ball: Ball, rate: float) -> Solution:
-    """Online gradient descent over the sample, once, from 0 in the l2 ball; the average of its
-    weights.
+    """The average weights of online gradient descent, once over the sample, from 0 in the l2 ball.
 
-    The gap is the average's, for the mean loss on the sample, which the learner does not minimise.
+    Descent does not minimise the mean loss; the solution's `gap` is how far the average may be
+    above its minimum.
+
+    rate : the step size
     """
     s = mean.sample
     weights, average = np.zeros(s.d), np.empty(s.d)

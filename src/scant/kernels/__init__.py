@@ -229,9 +229,9 @@ def compiled(**options):
 
 
 def load() -> None:
-    """Load all code that is kept for the loops of the modules that have been imported.
+    """Load the kept machine code of the loops of all imported modules.
 
-    A file that cannot be used is left to who calls the loop.
+    A file that cannot be used is skipped: the loop is compiled when it is called.
     """
     files = {}  # by the name of the loop
     for path in FOLDER.glob("*.nbc") if FOLDER else ():

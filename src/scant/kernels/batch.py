@@ -127,8 +127,8 @@ def sorted_hinges(scores, labels, smoothing, g):
 
 @compiled()
 def hinged(scores, labels, i, end, documents):
-    """The documents j of lower grade than i with 0 < 1 + s_j - s_i < end, into `documents`, int64;
-    returns how many.
+    """Write the documents j of lower grade than i with 0 < 1 + s_j - s_i < end into `documents`
+    (int64); returns how many there are.
     """
     count = 0
     for j in range(scores.shape[0]):  # without branches, which could not be foreseen
@@ -140,7 +140,7 @@ def hinged(scores, labels, i, end, documents):
 
 @compiled()
 def hinges(scores, labels, smoothing, active, g):
-    """RankSVM's sum of pairwise hinges, the smoothed sum, and the sum of `a z`.
+    """RankSVM's sum of pairwise hinges, the smoothed sum, and the sum of `a z` (see the module).
 
     The smoothed sum's gradient in the scores, which is the sum of `a (e_j - e_i)`, goes into `g`.
     `active` is int64 scratch as long as the scores. O(m^2), and O(m (log m + grades)) for lists of
@@ -175,7 +175,7 @@ def total(queries, objective, smoothing, weights, gains, exponentials, gradient)
     Parameters
     ----------
     objective : a convex one of the constants of `scant.kernels.top`
-    smoothing : u > 0 of RankSVM; the others have no use for it
+    smoothing : u > 0 of RankSVM; other surrogates ignore it
     weights : float64 (features)
     gains, exponentials : G(r) and exp(-r) for each grade r
     gradient : float64 (features), any content; for RankSVM it becomes the gradient of the smoothed
@@ -184,10 +184,10 @@ def total(queries, objective, smoothing, weights, gains, exponentials, gradient)
     Returns
     -------
     value : the sum itself
-    smooth : the sum that `gradient` belongs to
+    smooth : the sum whose gradient `gradient` is
     support : `support + <gradient, v - weights>` is no more than the sum at any weights v
 
-    The latter two are the value, except for RankSVM.
+    Except for RankSVM, `smooth` and `support` equal `value`.
     """
     features, offsets, labels, ideal, counts = queries
     largest = longest(offsets)
@@ -309,8 +309,8 @@ def curvature(queries, objective, smoothing, weights, hessian):
 
 @compiled(fastmath=SUMS, error_model="numpy")
 def factorise(matrix, shift, ridge, factor):
-    """Cholesky's factor of `matrix + DAMPING diag(matrix) + (shift + least) I`, in `factor`'s lower
-    triangle.
+    """Write Cholesky's factor of `matrix + DAMPING diag(matrix) + (shift + least) I` into the lower
+    triangle of `factor`.
 
     The damping is by each diagonal entry, as features may be on scales far apart. O(d^3 / 3).
     """
@@ -330,7 +330,7 @@ def factorise(matrix, shift, ridge, factor):
 
 @compiled(fastmath=SUMS, error_model="numpy")
 def solve(factor, vector):
-    """`vector` becomes the x of `factor factor' x = vector`."""
+    """Solve `factor factor' x = vector` in place: `vector` becomes x."""
     d = vector.shape[0]
     for i in range(d):
         dot = 0.0

@@ -33,6 +33,7 @@ def play_forecaster(cell, estimators, eta, gamma, random, record):
 
     estimators : float64 (sets x feedbacks x rankings)
     eta, gamma : its rates
+    random, record : the generator, and a `scant.kernels.games.Record` to fill
     """
     outcomes, losses, top_of, feedback = cell
     kept, total, explored = record

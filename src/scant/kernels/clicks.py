@@ -26,8 +26,10 @@ Learner = namedtuple("Learner", "kind shown click stop delta above swaps chances
 
 @compiled()
 def browse(ranking, labels, click, stop, random, clicked):
-    """The user's clicks on the first documents of the ranking, into `clicked`: int8, as long as
-    what is shown.
+    """Draw the user's clicks on the first documents of the ranking, into `clicked`: int8, as many
+    as documents are shown.
+
+    click, stop : the user's probabilities, see `play`
     """
     clicked[:] = 0
     for place in range(clicked.shape[0]):
@@ -88,12 +90,12 @@ def preference_gradient(scores, ranking, clicked, odds, left, bits, g):
 
 @compiled()
 def clicked_gradient(scores, ranking, clicked, above, g):
-    """The gradient of the logistic loss of clicked documents against others that were observed,
+    """Write the gradient of the logistic loss of clicked documents against observed, unclicked ones
     into `g`.
 
-    Observed are all above the last click and, unless `above`, the first one below it. With `above`
-    a clicked document is compared only with documents above it. Returns whether there is a pair at
-    all.
+    The user has observed all documents above the last click and, unless `above` is set, the first
+    one below it. With `above` a clicked document is compared only with documents above it. Returns
+    whether there is any pair.
     """
     places, last, prefers = clicked.shape[0], -1, False
     g[:] = 0.0
@@ -115,11 +117,11 @@ def clicked_gradient(scores, ranking, clicked, above, g):
 
 @compiled()
 def weighted_gradient(scores, ranking, clicked, chances, shifts, g):
-    """The gradient of the logistic loss of each document shown against all others, into `g`.
+    """Write the gradient of the logistic loss of each document shown against all others into `g`.
 
-    Returns whether there is a pair at all. A document weighs clicked / chance - shift, with the
-    chance and shift of its place. Both sides of a pair are taken together: with equal scores and
-    weights nothing is left, not even by rounding.
+    Returns whether there is any pair. A document weighs clicked / chance - shift, with the chance
+    and shift of its place. Both sides of a pair are taken together: with equal scores and weights
+    nothing is left, not even by rounding.
     """
     places, learns = clicked.shape[0], False
     g[:] = 0.0
@@ -162,8 +164,8 @@ def team_draft(current, candidate, random, picked, ranking, teams):
 
 @compiled()
 def draw_candidate(weights, delta, random, unit, candidate):
-    """DBGD's candidate, into `candidate`: the weights plus `delta` times a random vector of length
-    1, `unit`.
+    """Write DBGD's candidate into `candidate`: the weights plus `delta` times a random unit vector,
+    which `unit` takes.
     """
     square = 0.0
     for j in range(weights.shape[0]):
@@ -176,8 +178,8 @@ def draw_candidate(weights, delta, random, unit, candidate):
 
 @compiled()
 def perturb(scores, random, perturbed):
-    """Scores with Gumbel noise, into `perturbed`: sorted by these, documents are drawn by softmax
-    one after another.
+    """Write scores with Gumbel noise into `perturbed`: to sort by them is to draw documents by
+    softmax, one after another.
     """
     for i in range(scores.shape[0]):
         perturbed[i] = scores[i] - np.log(-np.log1p(-random.random()))
@@ -185,10 +187,13 @@ def perturb(scores, random, perturbed):
 
 @compiled()
 def maybe_swapped(own, visible, random, ranking):
-    """The ranking `own`, into `ranking`; with a chance of 1/2 its first document and another
-    visible one are swapped.
+    """Write `own` into `ranking`, with a chance of 1/2 after a swap of its first document and
+    another visible one.
 
-    Returns the place of the other one, drawn anew each time, whether or not they are swapped.
+    Returns the place of the other document, which is drawn even if there is no swap.
+
+    own : the learner's own ranking
+    visible : how many documents the user may see
     """
     place = 1 + int(random.random() * (visible - 1))
     ranking[:] = own
@@ -199,9 +204,11 @@ def maybe_swapped(own, visible, random, ranking):
 
 @compiled(inline="always")  # a call would take 4 % of a round
 def differs(ranking, own, visible, inside):
-    """Whether the visible documents of a ranking are others than those of `own`, in whatever order.
+    """Whether the visible documents of a ranking are another set than the visible documents of
+    `own`.
 
     inside : int8, one for each document, scratch
+    visible : how many documents the user may see
     """
     inside[:] = 0
     for place in range(visible):
@@ -214,7 +221,10 @@ def differs(ranking, own, visible, inside):
 
 @compiled()
 def lead(clicked, teams):
-    """How many more clicks the candidate's documents have than the others."""
+    """The number of clicks on the candidate's documents, less the number on the other ranker's.
+
+    teams : by place, 1 where the candidate picked the document
+    """
     ahead = 0
     for place in range(clicked.shape[0]):
         if clicked[place]:
@@ -233,11 +243,11 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     kind : one of the constants above
     shown : how many documents the user is shown at most
     click : float64 (shown, grades), the probability of a click by a user who comes to a place
-    stop : float64 (grades), that of leaving after it
+    stop : float64 (grades), the probability of leaving after a click
     delta : how far DBGD's candidate is from the weights
     above : see `clicked_gradient`
-    swaps : the share of rounds in which `IPS` swaps two documents, from whose clicks it estimates
-        `chances`
+    swaps : the share of rounds in which `IPS` swaps two documents, to estimate `chances` from their
+        clicks
     chances, shifts : float64 (shown), see `weighted_gradient`; `chances` are written to
     rate : the size of each step; of `CLICKED` and `IPS` at round t, rate / sqrt(t)
     weights : float64 (features), where to start; where it ends after the call

@@ -66,14 +66,14 @@ class Blocks(NamedTuple):
 
 @compiled()
 def even_odds(m):
-    """The `Odds` of m weights of 0."""
+    """The `Odds` of m items with weight 0."""
     items, sides = np.empty(2 * m, np.uint32), np.empty((m + 2, 3), np.uint32)
     return Odds(np.ones(m), np.zeros(m, np.int64), np.empty(m), items, sides)
 
 
 @compiled()
 def set_odds(weight, odds, u):
-    """Set the weight of item u."""
+    """Set item u's weight in `odds`."""
     odds.exponents[u] = math.floor(weight * 1.4426950408889634)
     odds.mantissas[u] = math.exp(weight - odds.exponents[u] * 0.6931471805599453)
 
@@ -88,7 +88,7 @@ def _relate(odds, items, exponent):
 
 @compiled()
 def quicksort(odds, random, uniforms, place):
-    """The items' places by noisy QuickSort. See `scant.games.sorting.quicksort`.
+    """Write the items' places by noisy QuickSort into `place`, see `scant.games.sorting.quicksort`.
 
     The items of each side follow one another in one half of `odds.items`. Those that come before
     the pivot go to the other half from the left, the others from the right, so that these are read
@@ -253,7 +253,8 @@ def play_blocks(game, procedure, rate, k, blocks, at_random, adaptive, gain, pri
         learner's
     adaptive : blocks take their length and noise from the data instead, see
         `scant.games.learners.AdaptiveRTopKF`
-    gain, prior : for that: whether greater is better; A R / D of a block before it is seen
+    gain, prior : used if `adaptive`: whether greater values are better, and A R / D of a block
+        before it is seen
     """
     values, scale, place_weights, by_ap = game
     lengths, noises, counted = blocks
@@ -355,8 +356,8 @@ def play_blocks(game, procedure, rate, k, blocks, at_random, adaptive, gain, pri
 
 @compiled()
 def sums_at(values, scale, kept, sums):
-    """`sums[i]`, float64 (items): the sum of scaled values over the rounds up to the i-th kept
-    one.
+    """Write sums into `sums`, float64 (kept x items): in row i, the scaled values summed over
+    rounds up to the i-th kept round.
     """
     rounds, m = values.shape
     total, report = np.zeros(m), 0
@@ -372,8 +373,8 @@ def sums_at(values, scale, kept, sums):
 
 @compiled()
 def overlaps_at(values, kept, overlaps):
-    """`overlaps[i, a, b]`: the sum of R_t(a) R_t(b) / sum(R_t) over the rounds up to the i-th kept
-    one (binary R).
+    """Write overlaps of binary relevances R into `overlaps`: `overlaps[i, a, b]` is R_t(a) R_t(b) /
+    sum(R_t), summed over rounds t up to the i-th kept round.
     """
     rounds, m = values.shape
     total, report, items = np.zeros((m, m)), 0, np.empty(m, np.int64)
@@ -395,7 +396,7 @@ def overlaps_at(values, kept, overlaps):
 
 @compiled()
 def best_path(overlap, order):
-    """The greatest total AP of a fixed ranking, and that ranking into `order`: see
+    """The largest total AP of a fixed ranking; the ranking goes into `order`. See
     `losses.best_average_precision`.
 
     With Q(S) the sum of overlaps of the pairs within S, each item with itself and each pair once,
@@ -432,8 +433,8 @@ def best_path(overlap, order):
 
 @compiled()
 def extremes(values, scale):
-    """Of the scaled values: the least, the largest, and the largest sum of squared differences over
-    pairs of items.
+    """The least and the largest scaled value, and the largest sum in a round, over pairs of items,
+    of squared differences.
     """
     rounds, m = values.shape
     lowest, largest, pairs = math.inf, -math.inf, 0.0
@@ -450,7 +451,7 @@ def extremes(values, scale):
 
 @compiled()
 def balance(matrix, tolerance, most):
-    """Sinkhorn's iteration in place: scale rows, then columns, until rows sum to 1 too, up to
+    """Sinkhorn's iteration in place: scale rows, then columns, until rows sum to 1 within
     `tolerance`.
 
     Returns the number of iterations, at most `most`.

@@ -42,8 +42,8 @@ def descend(features, labels, m, n, objective, rate, radius, gains, exponentials
 
 @compiled()
 def losses(features, labels, m, objective, gains, exponentials, weights, values):
-    """The surrogate of each query, into `values`, float64 (queries); weights : float64
-    (features).
+    """Write the surrogate loss of each query at `weights`, float64 (features), into `values`,
+    float64 (queries).
     """
     scores, scratch, g = np.empty(m), np.empty(m), np.empty(m)
     bits, goals = np.empty(m, np.int64), np.empty(exponentials.shape[0])

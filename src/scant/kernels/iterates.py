@@ -13,7 +13,7 @@ MEAN, EARLIER, RECENT, ROWS = range(4)
 
 @compiled()
 def gather(iterate, t, weights, kept):
-    """Take the weights of round t, counted from 0, into the mean that the round is ranked by.
+    """Add the weights of round t, from 0, to the mean of weights that the round is ranked by.
 
     iterate : AVERAGE, of all rounds so far, or SUFFIX, of the rounds from block / 2 to t, block
         being the largest power of two up to t; of all rounds while t is below 2

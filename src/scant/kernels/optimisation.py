@@ -50,8 +50,8 @@ class Derivatives(NamedTuple):
 
 @compiled()
 def fill(v, program, G, P):
-    """The estimator G (signals x classes) and the probabilities P (top sets) that are in the
-    variables.
+    """Read the variables `v`: write the estimator into G (signals x classes) and the probabilities
+    into P (top sets).
     """
     base, null, span, actions_top = program.base, program.null, program.span, program.actions_top
     signals, C = base.shape
@@ -72,11 +72,11 @@ def fill(v, program, G, P):
 
 @compiled()
 def value_of(q, eta, program, p, G, P, f):
-    """The values f (outcomes) of a distribution p and an estimator G, and the largest, which bounds
-    the regret.
+    """Write the values (outcomes) of a distribution p and an estimator G into f; returns the
+    largest, which bounds the regret.
 
-    Returns infinity where they are not defined: a probability is not above 0, or an estimate is
-    beyond exp().
+    Returns infinity if a value is undefined: a probability is not above 0, or exp() of an estimate
+    overflows.
     """
     losses, actions_class, signal = program.losses, program.actions_class, program.signal
     C, d = losses.shape
@@ -324,8 +324,8 @@ def _step(derivatives, rank, A):
 
 @compiled()
 def newton(q, eta, mu, program, v, G, P, f, derivatives):
-    """One damped step of Newton's method on the barrier; the squared decrement before it, or -1
-    where it fails.
+    """Take one damped Newton step on the barrier. Returns the squared decrement before the step, or
+    -1 if the step fails.
 
     v : the variables, changed in place, with p > 0 summing to 1 and t above all f; derivatives :
         scratch
@@ -434,7 +434,11 @@ def optimise(q, eta, accuracy, scale, program, v, warm):
 
 @compiled()
 def weigh(estimates, eta, q):
-    """Exponential weights `q` (classes) of the sums of estimated losses."""
+    """Write exponential weights, proportional to exp(-eta estimate) and with sum 1, into `q`
+    (classes).
+
+    estimates : the sums of estimated losses (classes)
+    """
     smallest, total = math.inf, 0.0
     for c in range(q.shape[0]):
         smallest = min(smallest, estimates[c])

@@ -10,14 +10,13 @@ from scant.kernels.sorting import place_by, sorter
 
 @compiled()
 def ordered_gap(sums, number, place_weights, place, ordered):
-    """The least difference between the mean values of two items that are next to each other in the
-    ranking by mean.
+    """The least difference between the mean values of two neighbours in the ranking by mean; 0 if
+    no neighbours count.
 
-    Only neighbours whose places differ in weight count: to swap the others costs nothing. 0 if
-    there are none.
+    Only neighbours whose places differ in weight count: to swap others costs nothing.
 
-    sums : of each item's values over `number` rounds; place : the items' places by `sums`; ordered
-        : scratch
+    sums : each item's values, summed over `number` rounds; place : the items' places by `sums`;
+        ordered : scratch
     """
     m, gap = sums.shape[0], math.inf
     for i in range(m):

@@ -81,7 +81,7 @@ prefetch = (lambda array, index: None) if config.DISABLE_JIT else intrinsic(_pre
 
 @compiled()
 def prefetch_share(coming, i, m):
-    """Ask for the i-th of m equal shares of `coming`: spread over a loop, so that memory and
+    """Prefetch the i-th of m equal shares of `coming`. Spread over a loop, this lets memory and
     arithmetic overlap.
     """
     share = (coming.size + m - 1) // m
@@ -92,8 +92,8 @@ def prefetch_share(coming, i, m):
 
 @compiled(fastmath=SUMS)
 def score(features, weights, scores, coming):
-    """`scores = features @ weights`; meanwhile `coming` (flat, may be empty) is fetched from
-    memory.
+    """Write `features @ weights` into `scores`; meanwhile `coming` (flat, may be empty) is
+    prefetched.
 
     Returns whether all scores are finite.
     """
@@ -111,8 +111,8 @@ def score(features, weights, scores, coming):
 
 @compiled()
 def keep(recorded, filled, t, weights):
-    """The weights after t rounds into the next row of `recorded.weights`, if they are to be kept;
-    returns how many rows are filled then.
+    """Copy the weights after t rounds into the next row of `recorded.weights`, if round t is kept.
+    Returns how many rows are then filled.
     """
     if filled < recorded.kept.shape[0] and recorded.kept[filled] == t:
         recorded.weights[filled] = weights[: recorded.weights.shape[1]]
@@ -132,7 +132,7 @@ def centre(values):
 
 @compiled()
 def longest(offsets):
-    """How many documents the longest query has."""
+    """The number of documents of the longest query."""
     most = 0
     for q in range(offsets.shape[0] - 1):
         most = max(most, offsets[q + 1] - offsets[q])
@@ -141,7 +141,7 @@ def longest(offsets):
 
 @compiled()
 def dcg(ranked, cut, gains, discounts):
-    """DCG of the first `cut` places; `ranked` is the grades, best-ranked first."""
+    """DCG of the first `cut` places of `ranked`, grades in ranked order."""
     total = 0.0
     for i in range(min(cut, ranked.shape[0])):
         # unsigned: a signed index is looked at for being below 0
@@ -188,8 +188,9 @@ def ideal_dcg(grades, cut, gains, discounts, counts):
 
 @compiled()
 def average_precision(ranked, relevant):
-    """AP of `ranked`, the grades, best-ranked first, those above 0 being relevant; `relevant` (> 0)
-    counts them.
+    """AP of `ranked`, grades in ranked order; a document is relevant if its grade is above 0.
+
+    relevant : how many documents are relevant, above 0
     """
     total, relevant_so_far = 0.0, 0
     for i in range(ranked.shape[0]):
@@ -223,7 +224,7 @@ def err(ranked, cut, gains):
 
 @compiled()
 def reciprocal_rank(ranked, cut):
-    """One over the first of the first `cut` places with a grade above 0; 0 if there is none."""
+    """1 / the first place, up to `cut`, with a grade above 0; 0 if there is none."""
     for i in range(min(cut, ranked.shape[0])):
         if ranked[i] > 0:
             return 1.0 / (i + 1)
@@ -241,7 +242,7 @@ def linear_dcg(ranked, cut, discounts):
 
 @compiled()
 def ideal_dcgs(offsets, grades, cut, gains, discounts, out):
-    """The largest DCG@cut of each query, into `out`: float64 (queries)."""
+    """Write the largest DCG@cut of each query into `out`, float64 (queries)."""
     counts = np.empty(gains.shape[0], np.int64)
     for q in range(out.shape[0]):
         out[q] = ideal_dcg(grades[offsets[q] : offsets[q + 1]], cut, gains, discounts, counts)
@@ -255,8 +256,8 @@ def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gai
     grade at a place beyond the last is -1.
 
     truth : the query's grades; ranked : scratch of the same kind
-    measures : int64 (n, 2), the code of each, and how many places count for it, 0 for the whole
-        list; or which place
+    measures : int64 (n, 2), the code of each measure and its cut, 0 for the whole list; or, for a
+        grade at a place, the place
     ideals : float64 (n), the query's largest DCG of so many places, where the measure is NDCG of
         whichever gain
     out : float64 (n)
@@ -292,10 +293,11 @@ def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gai
 def measure_both(
     shown, own, differs, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out
 ):
-    """`measure_ranking` of the ranking shown; returns NDCG@10, the first measure, of the learner's
-    own ranking.
+    """Measure the ranking shown by `measure_ranking`; returns NDCG@10, the first measure, of the
+    learner's own ranking.
 
     differs : whether the two rankings may differ
+    shown, own : the two rankings
     """
     measure_ranking(shown, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out)
     if differs and relevant > 0:
@@ -479,8 +481,8 @@ def squared(scores, target, g):
 
 @compiled()
 def kl(scores, labels, exponentials, bits, g):
-    """Unnormalised KL divergence and how many exponents were clipped; the gradient e^s - e^R goes
-    into `g`.
+    """The unnormalised KL divergence, and how many exponents were clipped; its gradient e^s - e^R
+    goes into `g`.
 
     `exponentials[r]` is exp(-r). Beyond `EXP_CLIP` the exponential is continued by its tangent.
     """
@@ -562,7 +564,7 @@ def ranksvm(scores, order, labels, counts, sums, g):
 
 @compiled(fastmath=SUMS)
 def project(weights, radius):
-    """Shorten `weights` to the length `radius` if they are longer."""
+    """Scale `weights`, in place, to length `radius` if they are longer."""
     square = 0.0
     for j in range(weights.shape[0]):
         square += weights[j] * weights[j]
@@ -574,9 +576,10 @@ def project(weights, radius):
 
 @compiled(fastmath=SUMS)
 def step(features, g, rate, weights, coming):
-    """`weights -= rate * features' g`, two documents at a time, without those whose `g` is 0.
+    """`weights -= rate * features' g`, two documents at a time; documents whose `g` is 0 are
+    skipped.
 
-    Meanwhile `coming` (flat, may be empty) is fetched from memory.
+    Meanwhile `coming` (flat, may be empty) is prefetched.
     """
     first, m = -1, features.shape[0]
     for i in range(m):

@@ -16,7 +16,8 @@ EXPLORED, MISMATCHED = 0, 1
 
 @compiled()
 def draw_first(scores, order, random, chances):
-    """The place of a document drawn by the softmax of the scores, whose `chances` it fills in.
+    """The place of a document drawn by the softmax of the scores; its probabilities go into
+    `chances`.
 
     order : the documents by descending score; chances : float64 (m)
     """

@@ -9,7 +9,8 @@ from scant.kernels import compiled
 
 @compiled()
 def inclusions(estimates, eta, n, weights, x):
-    """`x`, float64 (items): min(1, exp(-eta estimate + c)), with the c at which they sum to n.
+    """Write inclusion probabilities into `x`, float64 (items): min(1, exp(-eta estimate + c)), with
+    the c at which they sum to n.
 
     Items whose share exceeds 1 have 1, and the others share the rest anew, until no share does.
     Each pass measures weights from the largest that is left, so that they neither overflow nor
@@ -41,10 +42,10 @@ def inclusions(estimates, eta, n, weights, x):
 
 @compiled()
 def systematic(x, n, start, chosen):
-    """`chosen`, bool (items): n items, each with probability x; `start` is uniform on [0, 1)
-    (systematic sampling).
+    """Draw n items into `chosen`, bool (items), each with probability x, by systematic sampling;
+    `start` is uniform on [0, 1).
 
-    An item is chosen if the sum of x up to it passes the next of start, start + 1, ...
+    An item is chosen if the sum of x up to the item passes the next of start, start + 1, ...
     """
     m, total, count = x.shape[0], 0.0, 0
     for i in range(m):

@@ -25,8 +25,8 @@ Learner = namedtuple("Learner", "explore k penalty alpha within click stop chanc
 
 @compiled(fastmath=SUMS)
 def fit_by_inverse(inverse, weights, x, grade, product):
-    """Take a document and its grade into ridge regression: `weights`, and the inverse matrix.
-    Returns the error of the grade that the weights predicted before.
+    """Update ridge regression with a document and its grade: `weights` and `inverse` change in
+    place. Returns the prediction error of the weights before.
 
     By the formula of Sherman and Morrison. product : float64 (features + 1), scratch
     """
@@ -51,7 +51,7 @@ def fit_by_inverse(inverse, weights, x, grade, product):
 
 @compiled(fastmath=SUMS)
 def fit_by_root(root, weights, x, grade, product, turned):
-    """As `fit_by_inverse`, with a square root of the inverse matrix, root root', in its place.
+    """`fit_by_inverse` with a square root of the inverse matrix, `root root'`, in its place.
 
     product, turned : float64 (features + 1), scratch
     """
@@ -83,7 +83,9 @@ def fit_by_root(root, weights, x, grade, product, turned):
 
 @compiled()
 def fill(x, target):
-    """Copy a document's features, float32, into float64, with a 1 for the intercept behind them."""
+    """Copy a document's features, float32, into `target`, float64, followed by a 1 for the
+    intercept.
+    """
     d = x.shape[0]
     for j in range(d):
         target[j] = x[j]
@@ -92,7 +94,10 @@ def fill(x, target):
 
 @compiled(fastmath=SUMS)
 def squared_width(x, product):
-    """x' product, of a document and its product with the inverse matrix."""
+    """The squared width x' A x of a document's confidence interval, A being the inverse matrix.
+
+    product : A x
+    """
     total = 0.0
     for j in range(x.shape[0]):
         total += x[j] * product[j]
@@ -178,7 +183,7 @@ def recall(known, sums, intercept, scores):
 
 @compiled()
 def means_seen(x, shown, answers, target):
-    """The mean features of the first documents shown, with a 1 behind them, into `target`; returns
+    """Write the mean features of the first documents shown, followed by a 1, into `target`; returns
     the mean of the answers.
 
     answers : float64 (seen), the grades or clicks of the first documents shown

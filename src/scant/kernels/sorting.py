@@ -49,7 +49,9 @@ def sort_scores(scores, order, sorter):
 
 @compiled(inline="always")
 def place_by(scores, place, order, sorter):
-    """The place of each score in descending order, ties by index; `order` is filled, too."""
+    """Write the place of each score in descending order, ties by index, into `place`; `order` gets
+    the indices in this order.
+    """
     sort_scores(scores, order, sorter)
     for i in range(order.shape[0]):
         place[order[i]] = i

@@ -44,8 +44,8 @@ def dot(a, b):
 def move(features, g, share, coming, steps, scale, weights, past):
     """Take a step against `share` times features' g; `past` is a `Past`.
 
-    `features`, `g` and `coming` are as in `pieces.step`, the others as in `take`. It is a function
-    of its own, since loops in which `pieces.step` stands twice are a tenth slower.
+    `features`, `g` and `coming` are as in `pieces.step`, the other arguments as in `take`. It is a
+    function of its own, since loops in which `pieces.step` stands twice are a tenth slower.
     """
     sums, memory, gradient = past
     gradient[:] = 0.0
@@ -56,8 +56,8 @@ def move(features, g, share, coming, steps, scale, weights, past):
 
 @compiled()
 def take(steps, scale, gradient, weights, sums, memory):
-    """Move `weights` against `gradient`; both float64 (d). The caller projects the weights on their
-    ball, if any.
+    """Move `weights` against `gradient`; both float64 (d). The caller projects them on a ball if
+    there is one.
 
     Parameters
     ----------

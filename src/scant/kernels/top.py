@@ -73,7 +73,7 @@ class Scratch(NamedTuple):
 def surrogate(
     objective, scores, order, labels, ideal, epsilon, gains, exponentials, scratch, bits, counts, g
 ):
-    """The surrogate's value under full feedback and how many exponents were clipped; its gradient
+    """The surrogate's value under full feedback, and how many exponents were clipped; its gradient
     goes into `g`.
 
     order : the documents by descending score; ideal : the query's ideal DCG
@@ -91,7 +91,7 @@ def surrogate(
 def smooth_surrogate(
     objective, scores, labels, ideal, epsilon, gains, exponentials, scratch, bits, goals, g
 ):
-    """As `surrogate`, of any but RankSVM."""
+    """`surrogate` for any surrogate but RankSVM."""
     m = scores.shape[0]
     if objective == KL:
         return kl(scores, labels, exponentials, bits, g)
@@ -115,11 +115,12 @@ def smooth_surrogate(
 
 @compiled()
 def divisor(learner, place, k, by_own, gamma, chance):
-    """The divisor of an estimate's term: the probability of seeing the document at a place (or the
-    pair whose lower document is there), but at least the floor.
+    """What a term of the estimate is divided by: the probability that a document, or a pair, is
+    seen; at least `learner.floor`.
 
     by_own : whether the document, or the pair, would be seen without exploration
     chance : the probability with which exploration shows it, gamma included
+    place : the document's place, or the place of the pair's lower document
     """
     if learner.slot and place < k - 1:
         return 1.0

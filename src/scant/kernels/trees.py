@@ -9,7 +9,7 @@ ROWS = 1 << 12  # in work at a time, so that their features stay in the cache
 
 @compiled()
 def average(features, roots, left, right, feature, threshold, value):
-    """The mean over trees of the value of the leaf that each row ends in.
+    """The mean over trees of the value of the leaf that each row falls into.
 
     Rows are parted at each node, as when a tree is grown: that takes a third of the time of taking
     each row down a tree by itself, where the machine guesses every second turn wrongly.

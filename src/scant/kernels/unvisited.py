@@ -11,7 +11,7 @@ from scant.kernels.sorting import sort_scores, sorter
 def mean_ndcg(rounds, ideals, cut, empty, tables, weights):
     """NDCG@cut of the rankings by weights, averaged over queries.
 
-    rounds, tables : `Rounds` and `Tables` of `scant.kernels.pieces`; the queries are these
+    rounds, tables : `Rounds` and `Tables` of `scant.kernels.pieces`; they name the queries to rank
     ideals : float64 (queries of the stream), the largest DCG@cut of each
     empty : the NDCG of a query without a relevant document
     weights : float64 (features)

@@ -82,7 +82,7 @@ def head(axis, panel: pd.DataFrame, suffix: str = "", room: float = 0.0) -> None
     """Write the panel's title: its stream, and below it, smaller, the experiment's reading,
     `suffix` and n. Each in as many lines as its column of panels asks for.
 
-    room : inches to write in; by default the width of a column of panels with numbers beside each
+    room : the width to write in, in inches; by default, what panels with numbers beside each leave
     """
     number = count(panel).removeprefix("n = ")
     seeds = "seed" if number == "1" else "seeds"

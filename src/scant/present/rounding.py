@@ -12,9 +12,9 @@ def rounded(value: float, spec: str, column: str = "") -> str:
     """A number as text; the ends of intervals are rounded outwards, so that the text promises no
     more than the number.
 
-    spec : of the text, as `format` takes it, such as ".2f"
-    column : of a table; those of ends are "low", "lower", "high", "upper" and whatever has one of
-        them behind its last "_"
+    spec : the format of the text, as `format` takes it, such as ".2f"
+    column : a table's column; an end of an interval is "low", "lower", "high", "upper", or any name
+        with one of these behind its last "_"
     """
     rounding = OUTWARDS.get(column.rpartition("_")[2])
     if rounding is None or math.isinf(value):

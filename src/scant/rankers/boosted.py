@@ -58,7 +58,10 @@ class Boosted(Ridge):
         return self.own_ranking
 
     def learn(self, features, grades, ranking) -> bool:
-        """Fit the grades of the first k documents shown, too."""
+        """Take in the grades of the first k documents shown, and refit trees in rounds `refitted`.
+
+        Returns True, as ridge regression changes in every round.
+        """
         shown = ranking[: self.k]
         self.seen.append((features[shown], grades[shown]))
         super().learn(features, grades, ranking)

@@ -49,8 +49,8 @@ def overtaken_in(rounds: np.ndarray, gaps: np.ndarray) -> float:
 
 
 def beside_cold(rows: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """The rows of each learner of an experiment that starts from lists, and those of the cold one
-    on the same stream.
+    """For each learner that starts from judged lists, its rows, and the rows of the first learner
+    of the same stream that starts cold.
 
     rows : at chosen rates
     """

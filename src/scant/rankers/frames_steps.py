@@ -105,6 +105,8 @@ def seen_words(objective: str, way: str, gamma: float) -> str:
     """The loss that a learner of the kind `seen` descends on, in words.
 
     gamma : its probability of exploring, or the constant in front of it
+    objective : the surrogate, a key of `OBJECTIVES`
+    way : how its loss is taken from what was seen, in words
     """
     explored = f", {gamma:.0%} explored" if way == AS_SEEN and gamma > 0 else ""
     return f"{OBJECTIVES[objective]}, {way}{explored}"

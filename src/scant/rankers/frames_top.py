@@ -170,12 +170,15 @@ def _identity(key: tuple, group: pd.DataFrame, details: dict) -> dict:
 def regrets(
     traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """The traces of learners that a surrogate judges, on reported seeds, with `regret`, `gap` and
-    the run's `end`.
+    """Traces, on reported seeds, of learners that a surrogate judges, with three more columns:
+    `regret`, `gap`, and `end`, the run's last round.
 
-    The regret is the surrogate's loss minus that of the best fixed weights. It may be larger by at
-    most the gap. It is NaN in runs that failed, and where there are no such weights for the judge,
-    stream, seed and round.
+    The regret is the surrogate loss minus the loss of the best fixed weights. The true regret may
+    be larger by at most the gap. It is NaN in runs that failed, and where `comparators` lack the
+    judge, stream, seed and round.
+
+    details : by experiment, its settings
+    comparators : the losses of the best fixed weights, see `read_comparators`; none by default
     """
     parts = [
         at_tuned_rates(part, MEASURE, details[experiment]["tuning"])

@@ -16,8 +16,9 @@ STOP, LEAVE_OUT = "stop", "leave-out"
 
 
 def absent(study: Mapping, datasets: Mapping[str, Dataset]) -> dict[str, str]:
-    """The data sets that a study reads and cannot have, each with its first missing file. A file is
-    not missing if results hold it or its table; if it is on this machine (see
+    """The data sets that a study reads and cannot have, each with its first missing file.
+
+    A file is not missing if results hold it or its table; if it is on this machine (see
     `scant.data.fetch.on_disk`); or if its publisher lets anybody download it.
 
     study, datasets : as `scant.study.settings.load` returns them
@@ -49,8 +50,8 @@ def _can_be_had(dataset: Dataset, part: str, mirror: str | None) -> bool:
 
 
 def without(study: dict, datasets: Mapping[str, Dataset], names: list[str]) -> dict:
-    """A complete study without some data sets and what needs them: its places, and experiments that
-    have no other.
+    """A complete study without some data sets, the places that need them, and the experiments left
+    without a place.
 
     What was left out is in its key `left_out`: for each data set its `title` and the ids of the
     places, by section, and of the experiments that need it.

@@ -25,7 +25,7 @@ def check_once(content: dict, schema: dict, where: str, of_each: bool = False) -
 
     Raises
     ------
-    SettingError : as of `scant.schema.check`
+    SettingError : what `scant.schema.check` raises
     """
     # unlike JSON, it tells a date from its text, and a number from a key that reads like it
     said = repr((_code(), content, schema)).encode()

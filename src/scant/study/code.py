@@ -48,14 +48,14 @@ def digest(*entries: str) -> str:
 
 
 def digests(*entries: str) -> dict[str, str]:
-    """The digest of each module that counts in `digest`, by dotted name."""
+    """The digest of each module that `digest` depends on, by dotted name."""
     return {name: _read(path)[0][:12] for name, path in sorted(closure(*entries).items())}
 
 
 @cache
 def closure(*entries: str) -> dict[str, Path]:
-    """The source files, by dotted name, of some modules, of all modules that they import, and of
-    the packages of both.
+    """The source files, by dotted name, that `entries` depend on: their modules, all modules
+    imported from there, and the packages of both.
 
     Imports are followed in this package and those beside it, and below the working folder, not in
     other projects.

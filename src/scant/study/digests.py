@@ -27,14 +27,14 @@ class Digests:
         self.settled, self.study, self.plan = settled, settled.study, settled.plan
 
     def dataset(self, wildcards) -> str:
-        """The digest of what the registry, or the study, says of a part of a data set."""
+        """The digest of the entry of a data set's part in the registry or the study."""
         dataset = self.plan.stored(wildcards.dataset)
         entry = {key: value for key, value in asdict(dataset).items() if key not in WORDS}
         return digest(entry | asdict(dataset.part(wildcards.part)))
 
     def reader(self, wildcards) -> str:
-        """The digest of the code, of another package or the user, that reads a data set; "" if
-        scant's own does.
+        """The digest of the code outside of scant, a package's or a user's, that reads a data set;
+        "" if scant reads it.
         """
         modules = reading_modules(self.plan.stored(wildcards.dataset))
         return code.digest(*modules) if modules else ""
@@ -53,11 +53,11 @@ class Digests:
         return digest([untitled(self.study["logs"][wildcards.log]), self.study["seed"]])
 
     def click_log(self, wildcards) -> str:
-        """The digest of a click log's settings, without its stream's."""
+        """The digest of a click log's settings, without the settings of its stream."""
         return digest([untitled(self.study["click_logs"][wildcards.log]), self.study["seed"]])
 
     def run(self, wildcards) -> str:
-        """The digest of a run's settings, and of the code that plays it."""
+        """The digest of the settings of a run, and of the code that plays it."""
         job = self.plan.runs[wildcards.run]
         return digest([job.settings, self.settled.code_of(job)])
 
@@ -67,8 +67,8 @@ class Digests:
         return digest([settings, code.digest("scant.rankers.comparator")])
 
     def shown(self, targets: Mapping[str, Target]) -> str:
-        """The digest of what figures or tables are made of: titles, options, code, and the looks
-        of learners in figures.
+        """The digest of what figures or tables depend on besides files: titles, options, code, and,
+        for figures, the looks of learners.
         """
         made_of = []
         for target in targets.values():

@@ -7,18 +7,21 @@ from scant.schema import check
 
 
 def merged(common: dict, keys: dict) -> dict:
-    """The keys of a claim: the common keys of its group, and its own. Or the keys of a part: the
-    common keys of its claim, and its own.
+    """The keys of a claim, or of a part of a claim, with those that it has in common with its
+    group, or with the other parts.
 
     `source` and `where` are merged key by key; any other key replaces the common one.
+
+    common : the keys of the group, or of the claim
+    keys : the claim's own, or the part's own
     """
     both = {key: common.get(key, {}) | keys[key] for key in ("source", "where") if key in keys}
     return common | keys | both
 
 
 def parts(claim: dict) -> list[dict]:
-    """The parts of a claim, each a claim by itself: with each of its `cells`, or the claim alone if
-    it has none.
+    """The parts of a claim, each a claim by itself: one for each of its `cells`, or the claim alone
+    if it has no cells.
     """
     common = {key: value for key, value in claim.items() if key != "cells"}
     return [merged(common, keys) for keys in claim.get("cells", [{}])]

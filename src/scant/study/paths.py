@@ -37,8 +37,8 @@ PLAYER = {"run": "learner", "comparator": "judge"}
 
 
 def named(path) -> tuple[str, dict] | None:
-    """What the file at a path holds ("run", "stream", ...), and what its metadata should say; None
-    for other paths.
+    """What kind of file a path names ("run", "stream", ...), and what the file's metadata should
+    say; None for other paths.
     """
     for kind, patterns in _COMPILED.items():
         for match in (pattern.search(str(path)) for pattern in patterns):
@@ -65,8 +65,8 @@ def _expected(kind: str, parts: dict) -> dict:
 
 
 def runs(study_plan: plan.Plan, experiment: str) -> plan.Runs:
-    """The run files of an experiment, once it is checked that they are what their paths say and
-    were made with this study's settings.
+    """The run files of an experiment, after a check that they are what their paths say and were
+    made with this study's settings.
 
     Raises
     ------
@@ -78,12 +78,12 @@ def runs(study_plan: plan.Plan, experiment: str) -> plan.Runs:
 
 
 def checked(study_plan: plan.Plan, files: Iterable[str]) -> list[str]:
-    """Run files, or files of best fixed weights, once it is checked that they are what their paths
-    say and were made with this study's settings.
+    """The paths of run files, or of files of best fixed weights, after a check that they are what
+    their paths say and were made with this study's settings.
 
     Raises
     ------
-    DataError : as `runs`
+    DataError : what `runs` raises
     """
     files = list(files)
     check(files, jobs=study_plan.made)
@@ -93,9 +93,9 @@ def checked(study_plan: plan.Plan, files: Iterable[str]) -> list[str]:
 def check(
     paths, settings: Mapping | None = None, jobs: Mapping[str, plan.Job] | None = None
 ) -> None:
-    """Hold the metadata of some files against their paths.
+    """Check that the metadata of some files agree with their paths.
 
-    settings : of the stream or log that learners play on, with which its file should have been made
+    settings : the settings with which the file of a stream or log should have been made
     jobs : the jobs that make some of the files, by path
 
     Raises
@@ -166,7 +166,7 @@ def _metadata(path) -> dict:
 
 
 def compact(value) -> str:
-    """A value as JSON in canonical form: equal ones give equal text."""
+    """A value as canonical JSON: equal values give equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 

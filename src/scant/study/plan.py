@@ -84,7 +84,7 @@ class Plan:
 
     @cached_property
     def jobs(self) -> dict[str, list[Job]]:
-        """The run files of each experiment."""
+        """For each experiment, the jobs that play it."""
         return {name: list(map(self._placed, jobs)) for name, jobs in self._planned.items()}
 
     @cached_property
@@ -128,7 +128,7 @@ class Plan:
         return replace(job, inputs={role: self.placed(files) for role, files in job.inputs.items()})
 
     def placed(self, files: Iterable[str]) -> list[str]:
-        """Paths, in which `OPEN` is replaced by the folder of the job that draws the file."""
+        """`files`, in which `OPEN` is replaced by the folder of the job that draws the file."""
 
         def folder(draw: re.Match) -> str:
             return self._folders[draw["place"], int(draw["seed"])]
@@ -138,7 +138,7 @@ class Plan:
 
     @cached_property
     def comparators(self) -> dict[str, list[Job]]:
-        """The files of best fixed weights to make for each experiment."""
+        """For each experiment, the jobs that find its best fixed weights."""
         return {
             name: list(map(self._placed, family.comparators(self.study, name)))
             for name, family in self.families.items()
@@ -153,9 +153,9 @@ class Plan:
 
     @property
     def stated(self) -> list[str]:
-        """The experiments that the study file lists.
+        """The experiments that the study file itself lists.
 
-        Experiments that sweeps add are for claims alone.
+        Others were added by sweeps, and are for claims alone.
         """
         experiments = self.study["experiments"].items()
         return [name for name, one in experiments if "stands_for" not in one]
@@ -179,7 +179,7 @@ class Plan:
 
     @cached_property
     def shown_by(self) -> dict[str, dict[str, Target]]:
-        """The figures and tables, by name, that each job makes, by its name.
+        """Which figures and tables each job makes: by the job's name, then by the target's.
 
         A job makes all figures of a family, all its tables of runs, or its tables of theorems,
         which wait for no run. A user's own figure or table is made alone, so that an error in its
@@ -194,7 +194,9 @@ class Plan:
         return jobs
 
     def shown_from(self, targets: Mapping[str, Target]) -> list[str]:
-        """The outputs of the jobs that some figures or tables are made from."""
+        """The files and folders, written by earlier jobs, that some figures or tables are made
+        from.
+        """
         return sources(file for target in targets.values() for file in self.files(target))
 
     def _targets(self):
@@ -229,7 +231,7 @@ class Plan:
 
     @cached_property
     def made(self) -> dict[str, Job]:
-        """The jobs of run files and of files of best fixed weights, by the file."""
+        """The jobs that write run files and files of best fixed weights, by path."""
         jobs = ((RUN, self.runs), (COMPARATOR, self.compared))
         return {
             path.format(study=self.study["study"], run=run): job
@@ -249,7 +251,7 @@ class Plan:
         return datasets[name]
 
     def data_tables(self) -> list[str]:
-        """The parquet tables that the study's streams and logs, and its key `tables_of`, need."""
+        """The parquet tables that the study's streams and logs, and its key `tables_of`, read."""
         places = chain.from_iterable(self.study[key].values() for key in families.places())
         read = [settings for settings in places if "dataset" in settings]
         read += [{"dataset": name} for name in self.study["tables_of"]]
@@ -270,12 +272,12 @@ class Plan:
 
     @property
     def theory(self) -> list[str]:
-        """The tables that no run is needed for: CSV files."""
+        """The CSV files of the tables that need no run."""
         names = [name for name, target in self.tables.items() if target.shown.reads == "nothing"]
         return [f"results/{self.study['study']}/tables/{name}.csv" for name in names]
 
     def modules(self, experiment: str, learner: str = "") -> list[str]:
-        """The modules that runs of a learner start from, or of all of an experiment: the family's,
+        """The modules whose code plays a learner, or all learners of an experiment: the family's
         and users' own.
         """
         settings = self.study["experiments"][experiment]
@@ -300,8 +302,8 @@ def judges_papers(study: Mapping) -> bool:
 
 
 def sources(files: Iterable[str]) -> list[str]:
-    """The outputs of the jobs that make some files, each once: a folder where one job draws several
-    seeds.
+    """The outputs of the jobs that write some files, each once; if one job draws several seeds, its
+    folder.
     """
     draws = ((file, _DRAWN.match(file)) for file in files)
     made = (f"{draw['place']}/{draw['seeds']}" if draw else file for file, draw in draws)
@@ -309,14 +311,15 @@ def sources(files: Iterable[str]) -> list[str]:
 
 
 def untitled(settings: dict, *others: str) -> dict:
-    """Settings without the title (and `others`), for runs: so that a new title does not rerun
-    them.
+    """Settings without title, so that a new title does not rerun a job.
+
+    others : further keys to leave out
     """
     return {key: value for key, value in settings.items() if key not in ("title", *others)}
 
 
 def learners_of(study: Mapping, experiment: Mapping) -> list[list]:
-    """The id and settings of each learner of an experiment, for jobs that all of them play in."""
+    """The id and settings of each learner of an experiment, for jobs that play all of them."""
     return [[id, untitled(study["learners"][id], "stands_for")] for id in experiment["learners"]]
 
 
@@ -344,7 +347,7 @@ def _spans(seeds: list[int]) -> list[str]:
 
 
 def spanned(text: str) -> list[int]:
-    """The seeds that such a part of a name stands for: the inverse of `span`."""
+    """The seeds that a name of `span` stands for: its inverse."""
     seeds = []
     for part in text.split("+"):
         first = TUNING if part.startswith("tuning-") else 0
@@ -354,8 +357,9 @@ def spanned(text: str) -> list[int]:
 
 
 def total(seeds: int | list[int]) -> int:
-    """How many seeds an experiment reports; its `seeds` are their number, or a list of numbers
-    added one by one.
+    """How many seeds an experiment reports.
+
+    seeds : their number, or numbers that were added one by one
     """
     return seeds if isinstance(seeds, int) else sum(seeds)
 
@@ -384,15 +388,15 @@ def batches(seeds: int | list[int], size: int, tuning: int = 0) -> list[list[int
 
 
 def parts_read(settings: Mapping, dataset: Dataset) -> list[str]:
-    """The parts of its data set that a stream or log reads; by default the parts that hold each
-    query or row once.
+    """The parts of its data set that a stream or log reads; by default, parts that together hold
+    each query or row once.
     """
     named = settings.get("parts") or [settings[key] for key in ("train", "test") if key in settings]
     return named or list(dataset.cover)
 
 
 def tables_of(datasets, dataset: str, parts=None) -> list[str]:
-    """The parquet tables of a data set's parts; by default of the parts that together hold each
+    """The parquet tables of some parts of a data set; by default, of parts that together hold each
     query or row once.
     """
     return [

@@ -100,8 +100,8 @@ def _if_kind(rule: dict, then: dict, required: bool = True) -> dict:
 
 
 def learner_settings(kind: str) -> dict[str, Setting]:
-    """The settings of a kind of built-in learner, by name; of all its classes, if it has
-    several; none of a user's own.
+    """The settings of a kind of built-in learner, by name; if the kind has several classes, of all
+    of them. Empty for a user's own learner.
     """
     classes = kinds().get(kind, ())
     return {setting.name: setting for learner in classes for setting in learner.settings}
@@ -209,11 +209,11 @@ def _experiment() -> dict:
 
 @cache
 def readings() -> dict[str, dict]:
-    """The rule for the levels of each reading that a sweep may vary: of experiments, then places,
-    then learners.
+    """By reading that a sweep may vary, the schema of its levels: readings of experiments, then of
+    places, then of learners.
 
-    If families or kinds of learners have different rules for a reading, a level need only fit one
-    of them.
+    If families or kinds of learners have different schemas for a reading, a level need only fit
+    one.
     """
 
     def rules(declaring) -> list[tuple[str, dict]]:
@@ -230,7 +230,7 @@ def readings() -> dict[str, dict]:
 
 
 def any_of(rules: Iterable[tuple[str, dict]]) -> dict[str, dict]:
-    """By key, a rule that a value fits if it fits any of the rules given for that key."""
+    """By key, a schema that accepts what any of the schemas given for the key accepts."""
     by_key = {}
     for key, rule in rules:
         if rule not in by_key.setdefault(key, []):

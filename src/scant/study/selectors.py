@@ -31,9 +31,7 @@ _FITTING = set()  # values that were found to fit, each with its key and rule
 
 
 def quantities() -> dict[str, dict[str, Quantity]]:
-    """What claims can be about: for each quantity, its declaration by each family that has it, by
-    the family's kind.
-    """
+    """By name of a quantity that claims can be about, its declarations by kind of family."""
     by_name = {}
     for kind, family in families.families().items():
         for name, quantity in family.quantities.items():
@@ -42,7 +40,8 @@ def quantities() -> dict[str, dict[str, Quantity]]:
 
 
 def declared(quantity: str) -> dict[str, Quantity]:
-    """The declarations of a quantity, by kind of family; of a user's own, the same for each.
+    """The declarations of a quantity, by kind of family; for a user's own quantity all are the
+    same.
 
     Empty if there is none.
     """
@@ -101,7 +100,7 @@ def _check_selectors(claim: Mapping, datasets: Mapping, study: Mapping | None) -
 
 
 def span(quantity: Quantity, claim: Mapping) -> tuple[float, float] | None:
-    """The least and the largest that a claim's quantity can be; None if that is not known."""
+    """The range of a claim's quantity, least and largest; None if it is not known."""
     # "" is the measure of its quantity, which is up to 1
     name = claim.get("measure", "").removeprefix(OWN)
     up_to_one = not name or (recordable(name) and measure_named(name)[0].empty)

@@ -28,7 +28,9 @@ TAKEN = ("data", "reference")  # folders of results that are no study's
 
 
 def study_file() -> str:
-    """The study file that plain `snakemake` plays: of an unpacked archive, that of its study."""
+    """The path of the study file that plain `snakemake` plays; in an unpacked archive, of its
+    study's file.
+    """
     manifests = [*Path("results").glob("*/manifest.json")]
     unpacked = Path("ro-crate-metadata.json").is_file() and not Path(DEFAULT).is_file()
     if not unpacked or len(manifests) != 1:
@@ -87,9 +89,10 @@ def load(
 def decide_missing(
     config: dict, registry_path="config/datasets.yaml"
 ) -> tuple[dict, dict[str, str]]:
-    """Put the data sets that cannot be had in place of `leave-out`, the value of the key `missing`.
+    """A study file's content with `leave-out`, under the key `missing`, replaced by the data sets
+    that cannot be had.
 
-    So what is left out is decided once, and nobody looks at the disk again.
+    What is left out is thus decided once, and no job looks at the disk again.
 
     Returns
     -------
@@ -223,9 +226,9 @@ def _without_seeds(config: dict) -> dict:
 
 
 def own_names(study: dict, stated: Mapping[str, dict]) -> list[str]:
-    """All that a study and its claims name as `module:name`: what is imported of its own code.
+    """All names `module:name` of a user's own code in a study and its claims.
 
-    stated : the claims, see `claims`
+    stated : the study's claims, see `claims`
     """
     kinds = [learner["kind"] for learner in study["learners"].values()]
     parsers = [dataset["parser"] for dataset in study["datasets"].values()]

@@ -44,7 +44,7 @@ class Settled:
         return Plan(self.study, self.datasets, self.draws)
 
     def plan_of(self, experiment: str) -> Plan:
-        """The plan of one experiment, or of none: to make it imports no other family.
+        """The plan of one experiment alone, which imports no other family; of no experiment for "".
 
         Raises
         ------

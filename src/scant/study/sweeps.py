@@ -52,14 +52,14 @@ def expand(study: dict, datasets: Mapping) -> dict:
 
 
 def readings_of(learners: Iterable[type[Learner]]) -> dict[str, Setting]:
-    """The readings that classes of learners have, by name."""
+    """By name, the settings of some classes of learners that a sweep may vary."""
     settings = (setting for learner in learners for setting in learner.settings)
     return {setting.name: setting for setting in settings if setting.reading}
 
 
 def learner_level(learner: dict, reading: str):
-    """The value of a reading of a learner; None if the reading cannot change what the learner does,
-    or if theory chooses the value.
+    """The value of a learner's reading (a setting that a sweep may vary); None if the reading
+    cannot change what the learner does, or if theory chooses the value.
     """
     if not _changes(learner, reading):
         return None
@@ -67,8 +67,8 @@ def learner_level(learner: dict, reading: str):
 
 
 def defaults_in_force(learner: dict) -> dict:
-    """Defaults in force: the settings that the study leaves to a built-in learner's defaults, but
-    for settings that do nothing.
+    """By name, the defaults that a built-in learner has for settings that the study leaves out;
+    without settings that do nothing.
     """
     return {
         key: setting.absent
@@ -78,7 +78,7 @@ def defaults_in_force(learner: dict) -> dict:
 
 
 def ours(learner: dict) -> list[str]:
-    """The settings of a learner that go beyond the papers, as far as a study gives it values other
+    """The settings of a learner that go beyond the papers and that the study sets to other values
     than the default.
     """
     return [
@@ -98,14 +98,10 @@ def _changes(learner: dict, reading: str) -> bool:
 
 
 def unheeded(experiment: dict, reading: str, kinds: set[str]) -> tuple[str, ...]:
-    """Which kinds of learners a reading affects, where it affects no learner of its experiment.
+    """If a reading affects no learner of its experiment, the kinds of learners that it does affect;
+    else empty.
 
-    kinds : of the experiment's learners
-
-    Returns
-    -------
-    kinds : of learners that the reading affects; empty if it affects, or may affect, one of the
-        experiment's
+    kinds : the kinds of the experiment's learners; a user's own may be affected by any reading
     """
     family = families.of(experiment)
     some = {setting.name for setting in family.settings if setting.some}

@@ -181,13 +181,14 @@ def adaptive_lengths(start: int, items: int, k: int) -> tuple[int, int]:
 
 
 def adaptive(t, items: int, k: int, D: float, R: float, A: float):
-    """RTop-kF with adaptive blocks, whatever lengths the learner chooses.
+    """The regret bound of RTop-kF with adaptive blocks after t rounds, whatever lengths the learner
+    chooses.
 
-    The bound is `R ceil(m/k) n + 3 sqrt(D R A sum_i b_i^2)`, where n is the number of blocks if all
-    are as short as allowed, and the sum of squares is that of blocks as long as allowed. The terms
-    are O(T^(2/3)) and O(T^(3/4)). Not in the papers: it follows as in `anytime`, with N_i^2 >=
-    sum_{j <= i} b_j^2 A_j R_j / D and the fact that the sum of x_i / sqrt(x_1 + ... + x_i) is at
-    most 2 sqrt(x_1 + ... + x_n).
+    The bound is `R ceil(m/k) n + 3 sqrt(D R A sum_i b_i^2)`, where n counts blocks as short as
+    allowed, and the b_i are lengths of blocks as long as allowed. D, R and A are as in `anytime`.
+    The terms are O(T^(2/3)) and O(T^(3/4)). Not in the papers: it follows as in `anytime`, with
+    N_i^2 >= sum_{j <= i} b_j^2 A_j R_j / D and the fact that the sum of x_i / sqrt(x_1 + ... + x_i)
+    is at most 2 sqrt(x_1 + ... + x_n).
     """
     t = np.asarray(t, float)
     begins = [0]
@@ -232,8 +233,8 @@ def semi_bandit(t, eta: float, items: int, n: int, k: int):
 
 
 def hoeffding(number: int, items: int, rounds: int, spread: float) -> float:
-    """The w within which all m means of n values with this range are, for every n at once, with
-    probability 1 - 1/T.
+    """Hoeffding's half-width w: with probability 1 - 1/T, all m means of n values with this range
+    are within w of their expectations, for every n at once.
 
     `spread sqrt(log(2 m n (n + 1) T) / (2n))`, by Hoeffding's inequality for each mean and n.
     """
@@ -449,10 +450,12 @@ def permelearn_eta(items: int, best: float) -> float:
 
 
 def permelearn(best, eta: float, items: int):
-    """PermELearn: `(n log n + eta L) / (1 - e^-eta) - L`, L >= 0 the best ranking's loss or an
-    upper bound on it.
+    """PermELearn's regret bound, `(n log n + eta L) / (1 - e^-eta) - L`.
 
     Each item at each place costs between 0 and 1 a round (Helmbold & Warmuth 2009).
+
+    best : L >= 0, the loss of the best ranking, or an upper bound on it
+    items : n
     """
     best = np.asarray(best, float)
     return (items * math.log(items) + eta * best) / -math.expm1(-eta) - best

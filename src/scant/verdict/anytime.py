@@ -63,9 +63,9 @@ def log_t_evidence(t, n: int) -> np.ndarray:
 
 @lru_cache(maxsize=4096)
 def least_t(n: int, p: float) -> float:
-    """The least t statistic of n values that decides: whose evidence is 1/p.
+    """The least t statistic of n values whose evidence is 1/p, enough to decide at level p.
 
-    Infinite if not even equal values have so much, or if n is below `LEAST_SEEDS`.
+    Infinite if even equal values have less evidence, or if n is below `LEAST_SEEDS`.
     """
     if n < LEAST_SEEDS:
         return math.inf
@@ -88,7 +88,7 @@ def log_share_evidence(ones: int, n: int, bound: float) -> float:
 
     Returns
     -------
-    log_evidence : infinite where a share at the bound cannot have these values
+    log_evidence : infinite where these values are impossible for a share at the bound
     """
     from scipy import special
 

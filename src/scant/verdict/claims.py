@@ -69,7 +69,7 @@ def examine(
     Parameters
     ----------
     claims : by id, as `scant.study.settings.claims` returns them
-    plan : of the study
+    plan : the study's plan
     traces_by_experiment : for each experiment with runs, its traces and details, see
         `scant.present.traces.read`
     comparators : the best fixed weights, see `scant.present.traces.read_comparators`; claims about
@@ -78,7 +78,8 @@ def examine(
         computed
     coverage : the rows of the study of bounds, see `scant.ads.coverage.coverage`, if the study has
         one
-    whole : of the study with the data sets that it has left out, if there are any
+    whole : the plan of the study with the data sets that it has left out; None if it has left out
+        none
 
     Raises
     ------
@@ -138,7 +139,7 @@ class _Examiner:
         self.declared, self.values = cache(selection.declared), cache(self._values)
 
     def with_control(self, claim: dict) -> Examined:
-        """A part's readings and that of its control."""
+        """The readings of a part of a claim, and the reading of its control."""
         examined = self._examined(claim)
         if "control" not in claim or not examined.readings:
             return examined
@@ -553,8 +554,8 @@ def _repeats(reading: Reading, earlier: Reading) -> bool:
 
 
 def pair(cell: Cell) -> tuple[str, str, str]:
-    """The stream, the learner, and the learner that it is compared with; if the latter is of
-    another experiment, without that experiment's name.
+    """The stream, the learner, and the learner compared with, without the name of its experiment if
+    it is from another one.
     """
     return cell.stream, cell.learner, cell.against.partition(" (")[0]
 

@@ -111,8 +111,8 @@ def _silenced(verdict: verdicts.Verdict, silent: bool) -> verdicts.Verdict:
 
 
 def compared_with(claim: dict) -> float:
-    """The number that the claim compares its quantity with, already subtracted from a cell's
-    `differences`; 0 if it compares with none.
+    """The number that a claim compares its quantity with; 0 if there is none. A cell's
+    `differences` are less this number already.
     """
     against = claim.get("against")
     if not isinstance(against, int | float) or claim["comparison"] in ("slope", "exact"):
@@ -121,7 +121,7 @@ def compared_with(claim: dict) -> float:
 
 
 def claimed_interval(cell: Cell) -> tuple[float, float]:
-    """The interval in which a claim says that a cell's estimate lies."""
+    """The interval, low and high, in which a claim says that a cell's estimate lies."""
     low, high = _ends(cell)
     return low + compared_with(cell.claim), high + compared_with(cell.claim)
 
@@ -153,13 +153,13 @@ def allowed(quantity: str) -> float | None:
 
 
 def deciding(reading: Reading, outcome: str) -> int | None:
-    """Which cell of a reading decides that the claim comes to `outcome`; None if no single one
-    does.
+    """The index of the cell that decides that a reading's claim comes to `outcome`; None if no
+    single cell does.
 
-    If the claim fails it is the cell with the smallest `p_fails`. If it holds, or is undecided, it
-    is the one with the largest `p_holds`. Among equals it is the one whose estimate is closest to
-    violating the claim, or violates it most. Where no cell says anything it is the one whose
-    ceiling is closest to that.
+    A claim that fails is decided by the cell with the smallest `p_fails`; one that holds, or is
+    undecided, by the cell with the largest `p_holds`. Ties go to the cell whose estimate is closest
+    to violating the claim, or violates it most. If all cells are silent, ceilings take the place of
+    estimates.
     """
     if not reading.cells or any(cell.claim.get("over") == "mean" for cell in reading.cells):
         return None

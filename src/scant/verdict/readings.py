@@ -107,8 +107,7 @@ def claims(path, needed: Iterable[str] = COLUMNS, advice: str = "") -> list[Clai
 def cells(path, needed: Iterable[str] = CELL_COLUMNS, advice: str = "") -> list[Cell]:
     """The cells of a study's claims, from the CSV file that `scant.verdict.tables.write` wrote.
 
-    It is held against the CRC-32 that the parquet file of the claims beside it has, if there is
-    one.
+    The file is checked by the CRC-32 in the claims' parquet file beside it, if there is one.
 
     needed, advice : as for `claims`
 
@@ -126,8 +125,9 @@ def read(path) -> pd.DataFrame:
 
 
 def frame(rows: Sequence[Mapping], kind: type) -> pd.DataFrame:
-    """Claims or cells, rows of the `kind` Claim or Cell, as a frame with NaN for numbers that are
-    not known.
+    """Rows of claims or cells as a data frame, with NaN for unknown numbers.
+
+    kind : `Claim` or `Cell`
     """
     numbers = {name: float for name, of in kind.__annotations__.items() if of == float | None}
     return pd.DataFrame(rows, columns=None if rows else [*kind.__annotations__]).astype(numbers)
@@ -171,8 +171,8 @@ def _check(path: Path) -> None:
 
 
 def titled(name: str, titles: Mapping[str, str]) -> str:
-    """A name with its id replaced by the id's title: what follows, as in "flip, T = 200" and "kl
-    (top-unbiased)", stays.
+    """A name whose id is replaced by the id's title. What follows the id stays: "flip, T = 200"
+    becomes "Flip, T = 200" if `titles` has "flip": "Flip".
     """
     id = re.split(r", | \(", name, maxsplit=1)[0]
     return titles.get(id, id) + name[len(id) :]

@@ -12,10 +12,10 @@ from scant.study.sweeps import defaults_in_force, ours
 
 
 def fits(value, wanted) -> bool:
-    """Whether a setting has the wanted value.
+    """Whether a setting has the value that a claim wants.
 
-    A list is of alternatives, of which the setting has to fit one. A mapping has to fit in each of
-    its keys; one with the only key "not" names what the setting must not fit.
+    A list wants any one of its values. A mapping wants its value for each of its keys; if "not" is
+    its only key, it wants anything but that value.
     """
     if isinstance(wanted, dict) and wanted.keys() == {"not"}:
         return not fits(value, wanted["not"])
@@ -43,13 +43,14 @@ def chosen(study: dict, section: str, name: str, wanted: dict) -> bool:
     """Whether a stream, game, log or learner of a study is one that a claim is about.
 
     Settings that the study leaves out have their defaults. A wanted value of null is for settings
-    that the study leaves out. A copy that a sweep made has the id of the one that it stands for.
-    Where a claim wants a setting to be null, that is, left to its default, such a copy may have any
-    level of it, as long as the one that it stands for has none. A claim is about a learner with
-    settings that go beyond the papers (`Setting.ours`) only if it names them.
+    that the study leaves out. A copy made by a sweep counts under the id of its original. Where a
+    claim wants null for a setting, a copy may have any level of this setting if its original leaves
+    it out. A claim is about a learner with settings that go beyond the papers (`Setting.ours`) only
+    if it names them.
 
-    section : "streams", "games", "logs" or "learners"; name : its id there; wanted : the values of
-        settings, see `fits`
+    section : "streams", "games", "logs" or "learners"
+    name : its id in this section
+    wanted : the values of settings, see `fits`
     """
     settings = study[section][name]
     if section == "learners" and any(setting not in wanted for setting in ours(settings)):
@@ -91,8 +92,8 @@ def in_words(wanted: dict) -> str:
 
 
 def modules(claims: Mapping[str, dict]) -> list[str]:
-    """The modules that compute quantities: those of users that claims name, and those of the
-    families.
+    """The modules whose code computes quantities: those that claims name of a user's own, and the
+    modules of families.
 
     Families decide on the readings of quantities.
     """
@@ -104,11 +105,12 @@ def modules(claims: Mapping[str, dict]) -> list[str]:
 
 
 def jobs(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
-    """The experiments that a job judges claims on, and the ids of these claims, by a name for it.
+    """The jobs that judge claims: by the job's name, the experiments it reads and the ids of its
+    claims.
 
-    A job judges whole families of claims, since verdicts are corrected within them: all families
-    that can be read in the same kinds of experiments. Its name joins these kinds, or is "theory" if
-    there are none in the study.
+    Verdicts are corrected within a family of claims, so one job judges whole families: all that are
+    read in the same kinds of experiments. The job's name joins these kinds; it is "theory" if the
+    study has none of them.
     """
     played, kinds = {family.kind for family in plan.families.values()}, {}
     for claim in claims.values():
@@ -130,8 +132,8 @@ def _kinds(claim: dict) -> set[str]:
 
 
 def played_on(plan: Plan, claim: dict) -> Iterator[tuple[str, str]]:
-    """The section and id of each place on which an experiment plays what a part of a claim is
-    about.
+    """The section and id of each place on which an experiment plays what a claim, or a part of it,
+    is about.
     """
     if "learner" not in claim:  # it is about a table
         return
@@ -153,7 +155,7 @@ def lacking(plan: Plan, whole: Plan | None, claim: dict) -> str:
     """The titles of the data sets without which a study plays nothing that a claim is about; "" if
     it lacks none.
 
-    whole : of the study with these data sets; None if it has left out none
+    whole : the plan of the study with all data sets; None if it has left out none
     """
     sets = plan.study.get("left_out", {}).values() if whole else ()
     places = [place for part in parts(claim) for place in played_on(whole, part)] if sets else []

@@ -44,7 +44,9 @@ class Claimed(NamedTuple):
     closed: bool = False
 
     def distances(self, values: np.ndarray) -> np.ndarray:
-        """(ends, n) how far each value lies inside each end; 0 for what is only rounding."""
+        """How far each value lies inside each end of the interval, (ends, n), below 0 outside; 0
+        where only rounding differs.
+        """
         sides = [values - self.low, self.high - values]
         sides = np.array([side for side in sides if np.all(np.isfinite(side))])
         return np.where(np.abs(sides) <= ROUNDING, 0.0, sides)
@@ -58,8 +60,8 @@ def claimed(comparison: str, margin: float = 0.0, of=None, bound: float = math.n
     comparison : "greater" or "less" than the margin; "close", at most the margin away from 0;
         "slope", at most the bound and the margin
     margin : a number, or, with `of`, a share of it
-    of : (n,) quantity, not below 0, that the margin is a share of, by seed
-    bound : of "slope"
+    of : (n,) for each seed the quantity, not below 0, that the margin is a share of
+    bound : the largest slope allowed, for "slope"
     """
     of = 1.0 if of is None else np.asarray(of, float)
     ends = {
@@ -96,13 +98,15 @@ class Side(NamedTuple):
 
     @property
     def effect(self) -> float:
-        """In standard deviations, 0 without a test; of a share, the distance from the end."""
+        """The effect size: the mean in standard deviations (0 if all values are equal). For a
+        share, its distance from the end that is tested.
+        """
         if self.of_share:
             return self.mean
         return self.mean / self.spread if self.spread > 0 else 0.0
 
     def p_value(self) -> float:
-        """Of the test for a mean on the inner side."""
+        """The p-value of the test that the mean lies on the inner side of the end."""
         if self.of_share:
             ones = round((self.mean + self.end) * self.n)
             evidence = anytime.log_share_evidence(ones, self.n, self.end)
@@ -113,7 +117,9 @@ class Side(NamedTuple):
         return math.exp(-max(0.0, float(evidence)))
 
     def missed(self, n: int, threshold: float) -> float:
-        """The probability that a test of n seeds does not reach the threshold."""
+        """The probability of a type II error: that a test of n seeds does not reach the threshold
+        if mean and spread are as estimated.
+        """
         from scipy import special
 
         if self.of_share:
@@ -166,14 +172,14 @@ class Verdict:
 
     @property
     def tested(self) -> bool:
-        """Whether it is from a test: neither exact nor silent."""
+        """Whether the verdict is from a test: neither exact nor silent."""
         return self.test != EXACT and self.verdict != SILENT
 
     @property
     def needed(self) -> float:
-        """From how many seeds on an undecided claim is decided with power 0.8 or more.
+        """The number of seeds with which an undecided claim is decided with power 0.8 or more.
 
-        That is if the true mean and spread are as estimated; adding seeds may decide it sooner. It
+        It takes the estimated mean and spread as true; adding seeds may decide the claim sooner. It
         is infinite if 10^6 seeds would not be enough, and NaN if the claim is decided, or n < 2.
         """
         if self.verdict != "undecided" or not self.sides:
@@ -209,7 +215,7 @@ def judge(
     values : (n,) one for each seed; NaN where a run failed
     interval : what is claimed, see `claimed`
     within : the least and the largest that a value can be, if that is known
-    share : whether values are 0 or 1, but for a number that was subtracted
+    share : whether values are 0 or 1, less a number that the claim compares with
 
     Raises
     ------
@@ -253,7 +259,7 @@ def certain(values, interval: Claimed) -> Verdict:
 
     Raises
     ------
-    SettingError : they differ between seeds, so that chance has a part in them
+    SettingError : the values differ between seeds, so that chance has a part in them
     """
     values, interval = _checked(values, interval, None)
     if not len(values):
@@ -265,7 +271,8 @@ def certain(values, interval: Claimed) -> Verdict:
 
 
 def exact(value, expected, tolerance: float = 0.0) -> Verdict:
-    """The verdict on numbers that involve no chance: the claim holds if none deviates by more.
+    """The verdict on numbers that involve no chance: the claim holds if none deviates from
+    `expected` by more than `tolerance`.
 
     Parameters
     ----------
@@ -280,7 +287,7 @@ def exact(value, expected, tolerance: float = 0.0) -> Verdict:
 
     Raises
     ------
-    SettingError : an expected number is not finite, there is none, or the tolerance is below 0
+    SettingError : an expected number is not finite, there is no number, or the tolerance is below 0
     """
     deviations = np.atleast_1d(np.asarray(value, float) - np.asarray(expected, float)).ravel()
     if not deviations.size or not np.all(np.isfinite(expected)) or not tolerance >= 0:
@@ -298,8 +305,8 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     The claim holds if it holds in each cell. `p_holds` is the largest of the cells', and needs no
     correction (intersection-union test; Berger, 1982). The claim fails if it fails in any cell.
     Since each cell may fail by chance, `p_fails` is the smallest of the cells', times their number
-    (Bonferroni). Cells that say nothing do not count. All else is of the cell with the largest
-    `p_holds`; `missed` is that of all cells, or of the one that fails.
+    (Bonferroni). Cells that say nothing do not count. All other fields are taken from the cell with
+    the largest `p_holds`; `missed` is of all cells, or of the cell that fails.
 
     Raises
     ------
@@ -328,10 +335,11 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def cell_verdicts(claim: Verdict, cells: Sequence[Verdict], of_mean: bool = False) -> list[str]:
-    """The verdicts on the cells of a claim, corrected as the claim is and for their number.
+    """The verdicts on the cells of a claim, corrected for the family of claims and for the number
+    of cells.
 
-    Where the claim holds it holds in every cell, unless it is about their mean (`of_mean`).
-    Elsewhere each cell's p-values are held against the claim's threshold over the number of cells,
+    A claim that holds does so in every cell, unless it is about the cells' mean (`of_mean`).
+    Otherwise each cell's p-values are held against the claim's threshold over the number of cells,
     as in `together`.
     """
     tests = sum(cell.tested for cell in cells)
@@ -376,12 +384,13 @@ def holm(family: Mapping[str, Verdict]) -> dict[str, Verdict]:
 def matters(values, readings: Mapping[str, Sequence]) -> dict[str, float]:
     """Each reading's share of the variance of a claim's estimates over all readings, largest first.
 
-    A reading's share is its main effect in a one-way layout: the sum of squares between the means
-    of its levels, divided by the total sum of squares, each summed over cells. In a balanced design
-    the shares add up to 1 at most, and the rest is due to interactions. In others they overlap.
+    Here a reading is a setting that the claim's document leaves open. Its share is its main effect
+    in a one-way layout: the sum of squares between the means of its levels, divided by the total
+    sum of squares, each summed over cells. In a balanced design the shares add up to 1 at most, and
+    the rest is due to interactions. In unbalanced designs the shares overlap.
 
     values : (N,) or (N, cells) the estimates under each combination of readings; NaN is left out
-    readings : for each reading by name, (N,) its level in each combination
+    readings : by name of a reading, (N,) its level in each combination
     """
     values = pd.DataFrame(values, dtype=float)
     squares = ((values - values.mean()) ** 2).sum()

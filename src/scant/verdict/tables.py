@@ -52,7 +52,7 @@ class Judged(NamedTuple):
     """A reading of a claim with its verdict, corrected for the family of claims.
 
     verdict : one of `scant.verdict.words.VERDICTS`
-    corrected : the verdict with its numbers, corrected as if this were the claim's first reading
+    corrected : the verdict with its numbers, corrected as the claim's first reading is
     of_cells : the verdict on each cell, corrected for their number, too
     """
 
@@ -70,7 +70,9 @@ class Outcome(NamedTuple):
 
 
 def judged(examined: Mapping[str, Examined]) -> dict[str, Outcome]:
-    """The corrected verdicts on each claim, by id. All claims of a family have to be there."""
+    """By id, the corrected verdicts on each claim. Needs all claims of a family, for Holm's
+    correction.
+    """
     families, outcomes = {}, {}
     for name, one in examined.items():
         if one.readings:
@@ -488,7 +490,7 @@ def _matters(readings: list[Reading]) -> dict[str, float]:
 
 
 def cells_frame(rows: list[dict]) -> pd.DataFrame:
-    """The frame of `cell_rows`."""
+    """The rows of `cell_rows` as a data frame."""
     return pd.DataFrame(rows, columns=None if rows else CELL_COLUMNS)
 
 

@@ -71,14 +71,16 @@ def counted(number: int, one: str, several: str) -> str:
 
 
 def outcomes(claims: Iterable[Mapping], row: str = "theorem") -> str:
-    """How many claims of a kind have each verdict that any has: "2 reproduce, 1 is undecided"."""
+    """How many claims have each verdict, without verdicts that none has: "2 reproduce, 1 is
+    undecided".
+    """
     counts = Counter(said(row, claim["verdict"]) for claim in claims)
     numbers = ((counts[one.removeprefix("is ")], one, many) for one, many in PLURAL.items())
     return ", ".join(counted(*number) for number in numbers if number[0])
 
 
 def by_test(claims: Iterable[Mapping]) -> dict[str, list]:
-    """The claims that were tested, those "checked exactly" apart from those "measured"."""
+    """The claims with a verdict, apart by how they were judged: "checked exactly" or "measured"."""
     groups = {"checked exactly": [], "measured": []}
     for claim in claims:
         if claim["verdict"] != UNTESTABLE:
@@ -108,14 +110,14 @@ def cells(claim: Mapping) -> str:
 
 
 def needed(seeds: float) -> str:
-    """From which number of seeds on they would decide a claim: "30 seeds or more", "no number of
+    """From which number of seeds on a claim would be decided: "30 seeds or more", "no number of
     seeds".
     """
     return f"{seeds:g} seeds or more" if math.isfinite(seeds) else "no number of seeds"
 
 
 def agreeing(seeds: float, n: int, least: float) -> str:
-    """In how many seeds it is so: "40 of 40 seeds, hence in at least 91 % of all"."""
+    """In how many of n seeds a claim holds: "40 of 40 seeds, hence in at least 91 % of all"."""
     percent = rounded(100 * least, ".0f", "low")
     of_all = f", hence in at least {percent} % of all" if least >= 0.01 else ""
     return f"{seeds:g} of {n} seeds{of_all}"
@@ -131,7 +133,7 @@ def tipping(share: float) -> str:
 
 
 def one_in(share: float) -> str:
-    """Of how many seeds a share is one: "28", "3.9"."""
+    """A share as one seed in so many, as text: "28" for 1/28, "3.9"."""
     if share <= 0:
         return "infinitely many"
     return f"{1 / share:,.0f}" if share <= 0.1 else f"{1 / share:.2g}"

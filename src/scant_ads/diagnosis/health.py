@@ -45,7 +45,7 @@ class Drift:
         return self.p < DRIFTS
 
     def words(self, unit: Unit) -> str:
-        """The range in which the rate drifts, in its unit."""
+        """The range in which the rate drifts, as text in the unit of rewards."""
         ends = self.rates.min(), self.rates.max()
         low, high = (
             (f"{100 * end:.3g}" for end in ends)
@@ -67,8 +67,7 @@ def drift(
     most: int = BLOCKS,
     design: float = 1.0,
 ) -> Drift:
-    """Test whether the mean of terms, such as rewards, or weights times rewards, changes over a
-    log.
+    """Test whether the mean of terms, such as rewards or weighted rewards, changes over a log.
 
     The log is cut into `most` parts of equal length, or fewer, so that each has ten effective
     clicks. The statistic is the sum over parts of n (mean - mean of all)^2 / variance; for terms of
@@ -77,7 +76,7 @@ def drift(
 
     Parameters
     ----------
-    lengths, sums : int64 and float64 (pieces), of each piece of the log its rows, and the sum of
+    lengths, sums : int64 and float64 (pieces), the rows of each piece of the log, and the sum of
         their terms
     square : the sum of squares of all terms
     cuts : float (pieces), the fraction of the log at which each piece ends; pieces have to fit into
@@ -168,8 +167,8 @@ def _drifts(tally, unit: Unit) -> Iterator[Problem]:
 
 
 def propensities(summary) -> Iterator[Problem]:
-    """Propensities that are not those by which ads were shown, see `showings.problem`; else see
-    `probabilities`.
+    """Problems of propensities: those that are not the probabilities by which ads were shown, see
+    `showings.problem`; if there are none, those of `probabilities`.
 
     summary : `tally.Summary`, of all rows
     """
@@ -199,11 +198,11 @@ def propensities(summary) -> Iterator[Problem]:
 
 
 def uniform_ads(tally) -> int | None:
-    """How many ads the log shows with equal probability; None if its probabilities differ, or
-    vary by row.
+    """How many ads the log shows with equal probability; None if its probabilities differ, or vary
+    by row.
 
-    Where visits have lists of eligible ads, each propensity has to be 1 / the list's length. Else
-    see `amounts.uniform_ads`.
+    Where visits have lists of eligible ads, each propensity has to be 1 / the list's length;
+    without lists see `amounts.uniform_ads`.
     """
     if tally.eligible:
         uniform = np.abs(tally.of(Uniform.kind)[0] - 1).max() < 1e-9
@@ -225,13 +224,13 @@ def probabilities(
     policy in it.
 
     The mean weight of a policy is the sum of its probabilities, on average over users, if the
-    propensities are right and every ad can be shown to everyone. An interval that has no 1 in it
-    has a chance of 0.1 %; one below 1 is an error only where the largest weight is known. The
-    policy that shows all ads seen alike is not fixed beforehand: its mean weight is above 1 where
-    the log lacks ads that there are.
+    propensities are right and every ad can be shown to everyone. If all is right, its confidence
+    interval misses 1 in 0.1 % of logs. An interval below 1 is an error only where the largest
+    weight is known. The uniform policy shows all ads that the log has with equal probability, so
+    its mean weight is above 1 where ads are missing from the log.
 
     policies : columns `policy:NAME`, by name
-    users : where visits of one user depend on each other, the sums by user
+    users : the sums by user; None if visits are independent
     """
     least_propensity, ads = float(tally.cells[""].first.min()), len(tally.ads)
     mean, low, high = _mean_weight(
@@ -283,7 +282,7 @@ def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, floa
 
 
 def alike_ids(ads: Iterable[str]) -> Iterator[Problem]:
-    """A warning of ids of ads that differ only by blanks, Unicode form, or digits (1.0)."""
+    """A warning if ids of ads differ only by blanks, Unicode form, or digits (1 and 1.0)."""
     same: dict[str, list[str]] = {}
     for ad in ads:
         plain = " ".join(unicodedata.normalize("NFKC", ad).split())
@@ -301,9 +300,7 @@ def alike_ids(ads: Iterable[str]) -> Iterator[Problem]:
 
 
 def sorted_rows(summary) -> Iterator[Problem]:
-    """A warning if rows are merely sorted by ad or reward, so that their order says nothing of
-    time.
-    """
+    """A warning if rows are sorted by ad or reward, so that their order says nothing of time."""
     if by := summary.showings.sorted_by:
         mend = (
             "Their times are used where order matters"
@@ -315,8 +312,8 @@ def sorted_rows(summary) -> Iterator[Problem]:
 
 
 def equal_rows(summary) -> Iterator[Problem]:
-    """Problems of rows logged twice: rows that equal an earlier one or, in a log with ids, rows
-    with the id of an earlier one.
+    """Warnings and errors of rows logged twice: rows equal to an earlier row or, in a log with ids,
+    rows with an earlier row's id.
 
     summary : `tally.Summary`, of all rows
     """
@@ -355,16 +352,17 @@ def equal_rows(summary) -> Iterator[Problem]:
 
 
 def beyond_chance(count: int, rows: int, repeats: int, half: int) -> bool:
-    """Whether more rows of a test are in the training log, too, than are equal by chance.
+    """Whether a test log shares more rows with its training log than chance makes equal.
 
-    The training log tells how often chance makes rows equal: as often as a row of its second half
-    is in its first half. The whole log has twice as many rows, in which a row is found at most
-    twice as often. If it is found twice as often, the share of the test's rows among all rows
-    found is binomial. This is an exact test of two Poisson rates (Przyborowski and Wilenski 1940),
-    here at 0.1 %.
+    Chance makes a row of the training log's second half equal to one of its first half. The whole
+    training log has twice as many rows, so that chance finds a row of the test in it at most twice
+    as often. If it is found twice as often, the share of the test's rows among all rows found is
+    binomial. This is an exact test of two Poisson rates (Przyborowski and Wilenski 1940), here at
+    0.1 %.
 
-    count : of the test's `rows`, those that are in the training log
-    repeats : of the `half` rows in the second half of the training log, those that are in the first
+    count : how many of the test's `rows` rows are in the training log, too
+    repeats : how many of the `half` rows of the training log's second half are in its first half,
+        too
     """
     from scipy import special
 

@@ -35,7 +35,7 @@ def problems(head: Visits, nothing: float) -> Iterator[Problem]:
     """Features that tell the reward so well that they look known only after it.
 
     head : the first rows of a log
-    nothing : what a reward of 0 is, as `Visits.reward` has it; see `Unit`
+    nothing : the value of `Visits.reward` that stands for a reward of 0; see `Unit`
     """
     rewarded = head.reward != nothing
     rows, events = len(rewarded), int(np.count_nonzero(rewarded))
@@ -113,16 +113,17 @@ def late(
     tests: int = 1,
     most: float = LATE,
 ) -> Iterator[Problem]:
-    """A warning if rewards of the last visits look not joined yet: they are far fewer than those
-    before.
+    """A warning if the last visits have far fewer rewards than the visits before, as if rewards
+    were not yet joined to them.
 
-    Given all rewards, how many of them are in the last parts is binomial if rates do not change.
-    With rewards other than 0 or 1, or if visits of a user are alike, they count as their effective
-    number.
+    If rates do not change, the number of rewards in the last parts is binomial, given the number of
+    all. Where rewards are not 0 or 1, or visits of a user depend on each other, their effective
+    number counts.
 
     lengths, sums, square, cuts, design : of rewards, see `health.drift`
-    tests : how many such tests are made, so that all together have one chance of a false alarm
-    most : the rewards of the last parts, as a share of the rest's, below which they look not joined
+    tests : how many such tests are made, which share one chance of a false alarm (Bonferroni)
+    most : the rate of the last parts, as a share of the rate before, below which rewards look not
+        joined
     """
     from scipy import special
 
@@ -149,10 +150,10 @@ def late(
 
 
 def new_texts(test, training, rows: int) -> Iterator[str]:
-    """Sentences on texts that rows of a test have and no row of the training log has.
+    """Sentences that name the texts of features which a test log has and its training log lacks.
 
-    test, training : `tally.Features` of both
-    rows : of the test
+    test, training : `tally.Features` of the two logs
+    rows : how many rows the test log has
     """
     for name, counts in test.texts.items():
         has = arrays.places([*counts], [*training.texts.get(name, counts)]) >= 0
@@ -168,14 +169,14 @@ def new_texts(test, training, rows: int) -> Iterator[str]:
 
 
 def uniform_rates(test, training) -> list[tuple[float, float]]:
-    """Two intervals, by a test and by its training log, of what showing all ads alike earns;
-    nothing if they overlap.
+    """Two intervals of the reward that showing all ads with equal probability earns: by the test
+    log, and by its training log. Empty if they overlap.
 
-    Whatever policies logged them, both tell the same if visits and rates are alike. The intervals
-    need no least propensity, and hold if some visits cannot get an ad. Nothing is said of other
-    ads, or of visits of known users.
+    Both estimate the same mean if visits and rates are alike, whatever policies logged them. The
+    intervals need no least propensity, and hold if some visits cannot get an ad. Empty, too, if the
+    logs have different ads, or known users.
 
-    test, training : `tally.Tally` of both
+    test, training : `tally.Tally` of the two logs
     """
     if {ad for ad, sums in test.ads.items() if sums[0].any()} != {*training.ads}:
         return []

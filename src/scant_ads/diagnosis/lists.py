@@ -64,7 +64,9 @@ class Key(NamedTuple):
 
 
 def problems(head: Visits) -> Iterator[Problem]:
-    """Rows that share a visit, and propensities given what stands above, by a log's first rows."""
+    """Problems that the first rows of a log show: rows that share a visit though no list is named,
+    and propensities that are given what stands above.
+    """
     if head.list is not None:
         yield from _of_kind(head)
         return
@@ -137,7 +139,9 @@ def _keys(head: Visits, place: np.ndarray | None) -> Iterator[Key]:
 
 
 def codes(*columns: np.ndarray) -> np.ndarray:
-    """A code for each row of columns of whole numbers, int (rows); equal rows share it."""
+    """A code for each row of some columns of whole numbers, int (rows): equal rows have equal
+    codes.
+    """
     return np.unique(hashing.of_columns(*columns), return_inverse=True)[1]
 
 
@@ -177,7 +181,7 @@ def _why(key: Key, ad: np.ndarray, place: np.ndarray | None, tests: int) -> str 
 
 
 def _hardly_twice(visit: np.ndarray, value: np.ndarray, repeat: float, tests: int) -> bool:
-    """Whether rows of a visit have a value twice more seldom than chance explains; see the module.
+    """Whether rows of a visit repeat a value more seldom than chance explains; see the module.
 
     repeat : the least probability that two rows of a visit have the same value
     """

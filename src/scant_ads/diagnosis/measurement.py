@@ -51,7 +51,7 @@ class Sizes:
     at_largest: int = 0
 
     def add(self, size: np.ndarray) -> None:
-        """Add sizes, float64 (rows), but those of 0 or less."""
+        """Add the sizes above 0; `size` is float64 (rows)."""
         size = size[size > 0]
         largest = max(self.largest, float(size.max(initial=0.0)))
         self.at_largest *= largest == self.largest
@@ -71,9 +71,9 @@ class Rewards:
     course : by ad, int64 (2 x `BLOCKS` x groups): [0] rows, [1] rows with a reward, in each part of
         the log; None with more than `ADS` ads
     nothing : what a reward of 0 is as a share, see `Unit`
-    sizes : by sign, 1 of gains and -1 of losses, and ad
-    policy_rows : by the NAME of a column `policy:NAME` and ad, the rows, with a reward or without,
-        whose ad it may show
+    sizes : by (sign, ad), `Sizes`; the sign is 1 for gains and -1 for losses
+    policy_rows : by (NAME, ad), how many rows show an ad to which the column `policy:NAME` gives a
+        probability above 0, with a reward or without
     """
 
     counts: dict[str, np.ndarray] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Rewards:
     policy_rows: dict[str, Counter] = field(default_factory=dict)
 
     def add(self, visits: Visits, marks: np.ndarray, block: np.ndarray) -> None:
-        """Add the next rows; for `marks` and `block` see `Groups.marks`."""
+        """Add the next rows of the log. Arguments as `Groups.marks` returns and takes them."""
         some = np.flatnonzero(visits.reward)
         order = np.argsort(visits.action, kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(visits.action))[:-1])
@@ -132,7 +132,8 @@ def _course(
 def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
     """All doubts about how rewards are measured.
 
-    summary, tally : of all rows of the log; a row with the least reward counts as without one
+    summary, tally : the sums over all rows of the log; a row with the least reward counts as one
+        without a reward
     """
     if int(sum(counts[0] for counts in summary.rewards.counts.values())) < FEWEST:
         return

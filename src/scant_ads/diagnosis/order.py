@@ -90,11 +90,11 @@ class Order:
         return latest
 
     def after(self, least_propensity: float) -> dict[str, np.ndarray]:
-        """By ad, float64 (4), sums over the kept rows that directly follow one that shows the ad.
+        """By ad, sums over the kept rows that directly follow a row that shows the ad; float64 (4).
 
-        Their number; how many show the ad again; and over the rows that do, the sums of 1 /
-        propensity and of its square. Only the first kept row of each user counts, since a user's
-        ads may depend on each other.
+        The sums: the number of these rows; how many of them show the ad again; and over those that
+        do, 1 / propensity, and its square. Only the first kept row of each user counts, since a
+        user's ads may depend on each other.
 
         least_propensity : smaller propensities count as this one
         """
@@ -116,7 +116,7 @@ class Order:
         reward, have no more runs with a reward than runs of ads, and two runs for each of these at
         most. In random order the runs with a reward are hypergeometric.
 
-        impressions : of each ad, how many rows show it
+        impressions : for each ad, how many rows show it
         """
         from scipy.special import gammaln
 

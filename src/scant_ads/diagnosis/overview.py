@@ -14,8 +14,8 @@ MOST = 10  # ads that are listed
 
 
 def problems(log, summary) -> list[tuple[str, Problem, int]]:
-    """All that is wrong with a log: the place of the first row, the problem, and how many rows have
-    it.
+    """All that is wrong with a log: tuples of the place of the first row at fault, the problem, and
+    how many rows have it.
 
     log, summary : see `facts`
     """
@@ -129,10 +129,10 @@ def propensities(facts: Mapping) -> str:
 
 
 def most_shown(ads: list[Mapping]) -> tuple[list[Mapping], Mapping | None]:
-    """The ads with the most impressions, in the order of ids, and the sums of the others, their
-    number in `ads`.
+    """The ads with the most impressions, in the order of ids; and the sums of all others, with
+    their number under `ads`, or None if there are no others.
 
-    ads : see `facts`; None in place of sums if all are listed
+    ads : the `actions` of `facts`
     """
     if len(ads) <= MOST + 1:
         return ads, None
@@ -150,13 +150,13 @@ def unit_of(facts: Mapping) -> Unit:
 
 
 def of_ad(ad: Mapping, unit: Unit) -> tuple[str, ...]:
-    """An ad's facts as texts."""
+    """An ad's facts as texts, one for each column of the report."""
     rate = math.nan if ad["rate"] is None else ad["rate"]
     return ad["action"], f"{ad['impressions']:,}", f"{ad['clicks']:,.6g}", unit.number(rate)
 
 
 def of_others(others: Mapping, unit: Unit) -> str:
-    """The sums of the ads that are not listed, in words."""
+    """The sums of the ads that are not listed, in words; see `most_shown`."""
     _, impressions, rewards, _ = of_ad(others, unit)
     mean = unit.rate(math.nan if others["rate"] is None else others["rate"])
     return f"and {others['ads']:,} more: {impressions} impressions, {rewards} {unit.events}, {mean}"

@@ -21,8 +21,8 @@ MOST = 1 << 18  # rows that are looked at, about: of whole lists
 
 
 def problems(log: Visits) -> Iterator[Problem]:
-    """That clicks depend on what stands above, which leaves no answer by propensities by place, or
-    that it cannot be told.
+    """A problem if clicks depend on what stands above an item, so that propensities by place give
+    no answer; or a warning if the log cannot tell.
     """
     p, power = depends_on_above(log)
     if not p < LEVEL and power < 0.5 and log.propensity_of == "place":
@@ -53,7 +53,7 @@ def problems(log: Visits) -> Iterator[Problem]:
 
 
 def depends_on_above(log: Visits) -> Test:
-    """The test of a log of lists."""
+    """Test whether clicks in a log of lists depend on what stands above an item."""
     mixed = hashing.of_columns(log.list)
     if len(log) > MOST:
         some = mixed >> np.uint64(32) < np.uint64((MOST << 32) // len(log))

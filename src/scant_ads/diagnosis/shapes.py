@@ -23,9 +23,11 @@ CHANCE = 1e-6
 
 
 def problems(head: Visits, reported: Collection[str]) -> Iterator[Problem]:
-    """Features that are something else, by the first rows of a log.
+    """Warnings of features that look like something else: a policy's probabilities, lists of
+    eligible ads, or users.
 
-    reported : features of which this is said already
+    head : the first rows of a log
+    reported : features already warned of
     """
     yield from _distributions(head)
     yield from _candidates(head)

@@ -111,8 +111,9 @@ class Groups:
 
     @classmethod
     def of(cls, head: Visits, leaks: Collection[str] = ()) -> "Groups":
-        """The groups by the first rows of a log; features that come after the click, `leaks`, make
-        none.
+        """The groups, chosen by the first rows of a log.
+
+        leaks : features known only after the click, which make no group
         """
         middles, texts, chosen, lacking, seen = {}, {}, {}, [], 0
         rate = float(np.mean(head.reward > 0))
@@ -140,7 +141,7 @@ class Groups:
 
     @property
     def described(self) -> list[Group]:
-        """All groups.
+        """All groups, in the order of sums in `Showings`.
 
         First those of `marks`; then for each feature with numbers the rows that are not above its
         middle; last the rows that come next to one with the same ad.
@@ -175,7 +176,7 @@ class Groups:
         return frequent + [("text", name, text) for name, of in self.chosen.items() for text in of]
 
     def marks(self, visits: Visits, block: np.ndarray) -> np.ndarray:
-        """Which rows are in each of the first groups of `described`, down to those of missing
+        """Which rows are in each of the first groups of `described`, up to the groups of missing
         values; bool (rows x groups).
 
         block : int (rows), the part of the log of each row, below `BLOCKS`
@@ -228,9 +229,9 @@ class Showings:
     """Sums over rows by ad and group.
 
     groups : the groups
-    rows : int64 (groups of `Groups.marks`), the rows of each
-    ads : by ad, int64 (3 x groups), of the rows that show it their number, and the sums of X and
-        X^2 in parts of 1 / `SCALE`
+    rows : int64 (groups of `Groups.marks`), the rows of each group
+    ads : by ad, int64 (3 x groups), over the rows that show it: their number, and the sums of X and
+        X^2, times `SCALE`
     range : by ad, its least and its largest propensity
     order : rows that come next to each other
     eligible : by ad, int64 (groups), the rows that could show it, where visits have lists of
@@ -245,9 +246,9 @@ class Showings:
     eligible: dict[str, np.ndarray] = field(default_factory=dict)
 
     def add(self, visits: Visits, block: np.ndarray) -> np.ndarray:
-        """Add the next rows; returns which are in each group.
+        """Add the next rows; returns `Groups.marks` of them.
 
-        See `Groups.marks`, also for `block`.
+        block : as for `Groups.marks`
         """
         marks = self.groups.marks(visits, block)
         # not upwards: no false alarm
@@ -272,7 +273,9 @@ class Showings:
 
     @property
     def sorted_by(self) -> str:
-        """What the rows of the file are sorted by, see `Order.sorted_by`."""
+        """What the rows of the file are sorted by: "ad", "reward", both, or "". See
+        `Order.sorted_by`.
+        """
         return self.order.sorted_by(int(sums[0, 0]) for sums in self.ads.values())
 
     @property
@@ -283,8 +286,7 @@ class Showings:
         return bool(self.sorted_by) and not self.order.timed
 
     def shares(self) -> dict[str, float] | None:
-        """The propensity of each ad, if each has the same in all rows that show it, and they sum to
-        1; else None.
+        """The propensity of each ad, if each ad has a single one and they sum to 1; else None.
 
         Logs of A/B tests have such propensities, whatever the shares of the arms.
         """
@@ -297,13 +299,13 @@ class Showings:
 def problem(
     showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK
 ) -> Problem | None:
-    """The error that ads are shown more often than their propensities allow, with the ad and group
-    that show it best.
+    """The error that ads are shown more often than their propensities allow; None if all may be
+    right. It names the ad and group with the largest e-value.
 
-    None if all may be right. Visits of one user may get the same ad by one draw. If a user makes m
-    visits at most, the e-value of all rows is a product of m e-values, each of one visit of each
-    user. Their geometric mean is an e-value. It is of kind `SCHEDULE` if rows next to each other
-    show it best; these are looked at unless their order is unknown.
+    Visits of one user may get the same ad by one draw. If a user makes m visits at most, the
+    e-value of all rows is a product of m e-values, each of one visit of each user. Their geometric
+    mean is an e-value. The error is of kind `SCHEDULE` if the group is of rows that follow each
+    other, which is left out where their order is unknown.
 
     most_visits : m
     rounded : the relative error that propensities may have
@@ -351,12 +353,11 @@ def problem(
 
 
 def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
-    """The error that an ad with one propensity in all rows is in more rows, or fewer, than this
-    says.
+    """The error that an ad, with one propensity in all its rows, is shown more or less often than
+    this propensity says; else None.
 
-    By the two tails of the binomial distribution, for all ads together (Bonferroni; two ads have
-    one test). None if no sample in a thousand of a right log is like this one, or if propensities
-    differ between visits.
+    A two-sided binomial test at 0.1 % for all ads together (Bonferroni; two ads have one test).
+    None, too, if an ad's propensities differ between visits.
 
     rounded : the relative error that propensities may have
     """
@@ -401,7 +402,7 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
 def log_terms(
     showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK
 ) -> np.ndarray:
-    """Log (weight * e-value) of each ad seen and group, float64 (ads seen x groups); their
+    """Logarithms of the weighted e-value of each ad and group, float64 (ads seen x groups); their
     exponentials sum to the log's e-value.
 
     most_visits, rounded : see `problem`

@@ -131,10 +131,10 @@ def of_rate(terms: intervals.Terms, exact: bool, missed: intervals.Terms | None 
 
 
 def without_range(rate: Quotient, missed: Quotient) -> Bounds:
-    """The bounds of a rate whose weights have no largest value: its own lower one, and 1 less the
-    lower one of what it lacks.
+    """Bounds of a rate whose weights have no largest value: the rate's own lower bound, and 1 minus
+    the lower bound of `missed`.
 
-    missed : the mean of w (1 - r)
+    missed : the mean of w (1 - r), which is 1 - rate if weights average 1
     """
     return Bounds(
         rate.lower,

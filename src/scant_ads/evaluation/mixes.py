@@ -18,15 +18,15 @@ def of_log(tally: Tally) -> dict[str, float]:
 
 
 def of_policy(tally: Tally, name: str, policy: Policy | Always | Column) -> dict[str, float]:
-    """The share of a test's visits in which a policy shows each ad, in the order of ids, without
-    those never shown.
+    """The share of a test's visits in which a policy shows each ad, by ad, in the order of ids. Ads
+    never shown are left out.
 
-    For a learnt policy it is the mean of its probabilities. For one ad for everyone it is all
-    visits; if these have lists of eligible ads, other ads are those that were shown where the ad
-    could not be. For a column `policy:NAME` it is an estimate, the mean over rows of its weight
-    where they show the ad: such shares sum to the mean weight, about 1.
+    A learnt policy's share of an ad is the mean probability that it shows the ad. One ad for
+    everyone has share 1; with lists of eligible ads, visits that cannot get this ad count for the
+    ad that was logged. A column `policy:NAME` has an estimate, the sum of its weights in rows that
+    show the ad over the number of all rows; these shares sum to the mean weight, about 1.
 
-    tally : of the test
+    tally : the test's tally
     name : the policy's name in the evaluation
     """
     if isinstance(policy, Always) and not tally.eligible:
@@ -47,7 +47,9 @@ def of_policy(tally: Tally, name: str, policy: Policy | Always | Column) -> dict
 
 
 def of_alike(tally: Tally) -> dict[str, float]:
-    """The mix of the policy that shows all ads, or all eligible ones, with equal probability."""
+    """The share of visits in which the uniform policy shows each ad, by ad. It shows all ads, or
+    all eligible ones, with equal probability.
+    """
     ads, explored = logs.ordered({*tally.ads}), tally.explored.get(Uniform.kind, {})
     if not tally.eligible:
         return dict.fromkeys(ads, 1 / len(ads))

@@ -98,12 +98,12 @@ class Units:
 
     @property
     def split(self) -> dict[str, float]:
-        """The share of each ad, if the log's split is stated by ad."""
+        """The propensity of each ad, if the log's split is stated by ad; else empty."""
         return dict(self.propensity) if isinstance(self.propensity, Mapping) else {}
 
     def probabilities(self, values: np.ndarray) -> np.ndarray:
-        """Probabilities, from what is written of them; 1 for one that is above it by at most
-        `ABOVE`.
+        """Probabilities from propensities as they are written; a probability above 1 by at most
+        `ABOVE` becomes 1.
         """
         with np.errstate(over="ignore"):
             shares = {"log": np.exp, "percent": lambda values: values / 100}.get(
@@ -112,8 +112,8 @@ class Units:
         return np.where((shares > 1) & (shares <= 1 + ABOVE), 1.0, shares)
 
     def shares(self, values: np.ndarray) -> np.ndarray:
-        """Rewards as shares of the way from the least to the largest, from what is written; outside
-        [0, 1] if wrong.
+        """Rewards as written, mapped from [least, largest] to [0, 1]; outside of it if they are
+        wrong.
         """
         shares = self.reward_max - values if self.less else values - self.reward_min
         return shares / (self.reward_max - self.reward_min)
@@ -121,9 +121,9 @@ class Units:
     def refusal(self, value: float, low: float, high: float, currency: str) -> tuple[str, str]:
         """Why a value is no reward, and the options under which the whole column can be read.
 
-        value : as it is written
-        low, high : the least and the largest of the column, as written
-        currency : of the column; "" for none
+        value : the value, as written
+        low, high : the least and the largest value of the column, as written
+        currency : the column's currency; "" for none
         """
         what, lowest, highest = "cost" if self.less else "reward", self.reward_min, self.reward_max
         reason = f"{what} {value} is not in [{lowest:g}, {highest:g}]; "
@@ -153,12 +153,11 @@ def _written(value: float) -> str:
 
 
 def amounts(texts: Sequence[str]) -> tuple[list[float], str] | None:
-    """The numbers that texts are, if they are yes and no, or amounts of money of one currency; and
-    the currency.
+    """The numbers of texts that are all yes or no, or all amounts of money of one currency; and
+    this currency, "" if none is written.
 
     What is a mark of decimals, and what of thousands, has to follow from the texts: 1,234.50 tells,
-    1,234 does not. None if they are neither, or do not tell. The currency is "" where none is
-    written.
+    1,234 does not. None if texts are something else, or do not tell.
     """
     words = [WORDS.get(text.strip().lower()) for text in texts]
     if None not in words:
@@ -185,10 +184,10 @@ def amounts(texts: Sequence[str]) -> tuple[list[float], str] | None:
 
 
 def uniform_ads(propensity: float, ads: int) -> int | None:
-    """The number n of ads if each is shown with this propensity: 1 / n, which may be rounded.
+    """The number n of ads if each is shown with this propensity, which is 1 / n or 1 / n rounded.
 
-    If several n have these digits it is `ads`, the number of ads in the rows, where that is one of
-    them. None if n is not clear, or below `ads`; above it may be, as an ad need not be shown.
+    If several n fit the digits, n is `ads`, the number of ads in the rows, provided that it fits.
+    None if n is not clear, or below `ads`. It may be above `ads`, as some ads may never be shown.
     """
     whole = round(1 / propensity)
     if abs(whole * propensity - 1) > 1e-12:
@@ -203,7 +202,7 @@ def uniform_ads(propensity: float, ads: int) -> int | None:
 
 
 def rounding(propensity: float) -> float:
-    """By how much a propensity may be off for being rounded: half of its last digit."""
+    """The largest rounding error of a propensity: half of its last digit."""
     half = 0.5 * 10.0 ** Decimal(repr(round(float(propensity), 12))).as_tuple().exponent
     is_float32 = float(np.float32(propensity)) == propensity
     return max(half, float(np.spacing(np.float32(propensity)))) if is_float32 else half

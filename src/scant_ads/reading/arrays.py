@@ -16,7 +16,7 @@ MISSING = frozenset(
 
 
 def plain(column):
-    """An Arrow column as one array; of dictionaries, only those of texts are kept."""
+    """An Arrow column as one array; dictionary-encoded texts stay encoded."""
     if types.is_string_view(column.type):  # as polars has it, for which Arrow lacks functions
         column = column.cast(pa.string())
     if not types.is_dictionary(column.type):
@@ -30,7 +30,7 @@ def plain(column):
 
 
 def decoded(column):
-    """An Arrow column as one array of values."""
+    """An Arrow column as one array of values, without dictionary encoding."""
     column = plain(column)
     return column.dictionary_decode() if types.is_dictionary(column.type) else column
 
@@ -79,9 +79,7 @@ def kind_of(column_type) -> str | None:
 
 
 def numeric(column):
-    """Values as float64 (rows), NaN where there is no number; None for a type that holds no
-    numbers.
-    """
+    """Values as float64 (rows), NaN where there is no number; None for a type without numbers."""
     if is_text(column.type):
         codes, texts = distinct(column)
         numbers = [as_number(text) for text in texts.to_pylist()]
@@ -115,8 +113,8 @@ def days(column) -> np.ndarray:
 
 
 def distinct(column):
-    """The code of each row, int64 (rows), -1 where a value is missing; and the distinct values, an
-    Arrow array.
+    """For each row the code of its value, int64 (rows), -1 where it is missing; and the distinct
+    values, an Arrow array.
     """
     coded = column if types.is_dictionary(column.type) else column.dictionary_encode()
     codes = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
@@ -142,9 +140,9 @@ def as_text(value) -> str:
 def places(texts: Sequence[str], labels: Sequence[str]) -> np.ndarray:
     """The index of each text in `labels`, int32 (texts); -1 where no label fits.
 
-    A number, or a truth value, that no label spells in the same way is the only label of its value:
-    1067.0 is 1067 or 01067, 1.1 is 1.10, and True is true, as where one file has numbers, and
-    another texts.
+    A number or truth value that no label spells in the same way takes the label with its value, if
+    there is only one: 1067.0 takes 1067 or 01067, 1.1 takes 1.10, and True takes true. So a file
+    with numbers fits a file with texts.
     """
     place, by_value = {label: index for index, label in enumerate(labels)}, {}
     for label in labels:
@@ -156,9 +154,7 @@ def places(texts: Sequence[str], labels: Sequence[str]) -> np.ndarray:
 
 
 def briefly(text: str) -> str:
-    """A text of a number, or of a truth value, as it is written most briefly; any other text as it
-    is.
-    """
+    """The shortest spelling of a number or truth value; any other text as it is."""
     number = as_number(text)
     if number is not None and abs(number) < 2.0**53:
         return as_text(number)

@@ -21,8 +21,8 @@ def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> I
     Parameters
     ----------
     path : CSV, which may be packed, parquet or Arrow
-    names, texts : the features, and which of them are text
-    keep : other columns
+    names, texts : the features, and those of them that are text
+    keep : other columns to read
     """
     renaming = formats.Renaming(path, Options(categorical={*texts, *keep}))
     table, form, _, problems = formats.opened(path, renaming, named=names)
@@ -66,9 +66,10 @@ def contexts(
     names : of the features, in their order; a one-hot column ("variable=category") that is absent
         is 0, if another of its variable is there; `COLUMN.KEY` may be in a column of JSON objects,
         or of structs, and is missing where that lacks the key
-    texts : by the name of each column that is text, its texts that are known
+    texts : for each feature that is text, the known texts
     where, first : what messages call the table, and how many rows came before its first one
-    lists : the column of lists of eligible ads, which may be in one of objects, too; "" for none
+    lists : the column of lists of eligible ads, which may be a key of a column of objects; "" for
+        none
     """
     table = _taken_apart(table, names, texts, where, first, lists)
     absent = _absent(table.column_names, names, where)

@@ -31,10 +31,10 @@ def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) ->
     """The digests of a log's rows, uint64 (2 x rows).
 
     log : a log; codes of texts and the order of features may differ between logs
-    roles : columns besides features and ads: some of reward, propensity, position, timestamp, user
-        and list. None for all that the log has, with the columns of policies; or, if the log has
-        ids, for id, ad and position alone
-    single : whether to take features in single precision though they were given in double
+    roles : columns to digest besides features and ads: some of reward, propensity, position,
+        timestamp, user and list. None stands for all that the log has, with its columns of
+        policies; in a log with ids it stands for id, ad and position alone, without features
+    single : whether to round features to single precision
     """
     if roles is None and log.id is not None:
         return _of_ids(log)
@@ -115,9 +115,7 @@ def _add_texts(digests: np.ndarray, name: str, labels: Sequence[str], code: np.n
 
 
 def roles_of(log: Visits) -> tuple[str, ...]:
-    """The columns besides features and ads by which rows of a log are told apart, unless it has
-    ids.
-    """
+    """The columns, besides features and ads, by which rows of a log without ids are told apart."""
     optional = (*logs.OPTIONAL, "user", "list")
     return ("reward", "propensity", *(role for role in optional if getattr(log, role) is not None))
 
@@ -174,8 +172,9 @@ class Digests:
         return [self.rows, *map(int, self.sums)]
 
     def equal(self, half: bool = False) -> int:
-        """How many rows equal an earlier one; `half` compares first halves alone, which are hashes
-        of ids.
+        """How many rows equal an earlier row.
+
+        half : compare only the first halves of digests, which are hashes of ids
         """
         count = 0
         for file in self.files:

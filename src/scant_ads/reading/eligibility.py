@@ -25,8 +25,8 @@ def is_list(kind) -> bool:
 
 
 def as_lists(column):
-    """An Arrow array as one of lists, of texts as `parts_of` reads them; null where one is
-    missing.
+    """An Arrow array of lists or of texts, read by `parts_of`, as an array of lists; null where a
+    list is missing.
     """
     if is_list(column.type):
         return column
@@ -40,7 +40,7 @@ def as_lists(column):
 
 
 def parts_of(texts: Sequence[str]) -> list[list[str]]:
-    """The ads in each text of a list; none if it is no list.
+    """The ads in each text of a list; no ads if the text is no list.
 
     Lists are in brackets, as JSON, Python, NumPy or PostgreSQL writes them, or have between their
     ads the separator that most of the texts have. A text without either is one ad.

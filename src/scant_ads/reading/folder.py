@@ -97,21 +97,19 @@ class Folder:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of all columns of the first file, and of the values of its columns of
-        objects.
-        """
+        """The names of all columns of the first file, and of the values in columns of objects."""
         return (*self.parts.table.column_names, *self._plan.names)
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """The names of the user's own policies."""
+        """The names of the user's own policies, NAME of each column `policy:NAME`."""
         return tuple(
             name.removeprefix(logs.POLICY) for name in self.types if name.startswith(logs.POLICY)
         )
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """Those of the columns timestamp, position, id, user, eligible and list that it has."""
+        """Which of the columns timestamp, position, id, user, eligible and list the log has."""
         has = dict.fromkeys(logs.OPTIONAL, "") | dict.fromkeys(KEYS, KEY)
         names = {*self.types, *self.inside.values()}
         return tuple(role for role, prefix in has.items() if prefix + role in names)
@@ -158,16 +156,20 @@ class Folder:
         )
 
     def batches(self, rows: int) -> Iterator[tuple[Reading, Path, int, int]]:
-        """Readings of the rows, with their file, and the indices of the first row in it and in the
-        log.
+        """Readings of successive batches of rows; with each, its file, and the index of its first
+        row in the file and in the log.
 
-        rows : of a batch
+        rows : how many rows a batch has at most
         """
         for table, path, first_row, start in self._tables(rows):
             yield self._reading(table, path, dict(self._head.kinds)), path, first_row, start
 
     def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
-        """The column timestamp, or hashes of user or id, of the rows, in batches."""
+        """The values of one column of all rows, in batches: times, or hashes of users or ids.
+
+        role : "timestamp", "user" or "id"
+        rows : how many rows a batch has at most
+        """
         for table, path, *_ in self._tables(rows, [role if role == "timestamp" else KEY + role]):
             columns = layout.Columns(path, self.form, table)
             with files.foreign(path, "readable log"):
@@ -178,7 +180,7 @@ class Folder:
 
     @property
     def problems(self) -> list[Problem]:
-        """What there is to know of the folder, and of features, by their first rows."""
+        """Problems of the folder, and of features by their first rows."""
         problems = []
         if self.left_out:
             names = logs.listing([str(path.relative_to(self.path)) for path in self.left_out])

@@ -102,8 +102,8 @@ def read(path, options: Options = PLAIN, study: bool = False, whole: bool = Fals
 def opened(path, renaming: "Renaming", whole: bool = False, named=()) -> tuple:
     """Open a file, whatever its form.
 
-    whole : see `read`
-    named : columns that the user names, which may be called by numbers
+    path, whole : see `read`
+    named : columns that the user names; numbers among their names show that the file has a header
 
     Returns
     -------
@@ -308,7 +308,9 @@ class Renaming:
         self.inside: dict[str, str] = {}
 
     def names(self, header) -> list[str]:
-        """The names of the columns by their roles, "" for a column that is left out."""
+        """The role of each column of a header, or its name if it has no role; "" for a column that
+        is left out.
+        """
         self.header = tuple(header)
         roles, columns = {}, self.columns
         if ELIGIBLE in header and ELIGIBLE not in (*columns, *columns.values(), *self.ignore):
@@ -522,7 +524,7 @@ def refuse_unclosed(path, delimiter: str) -> None:
 
 
 def said(error: Exception) -> str:
-    """Arrow's message on a CSV file that it cannot read, in a line."""
+    """One line of Arrow's message on a CSV file that it cannot read."""
     if "straddling" in str(error):
         return f"a row is longer than {BLOCK:,} bytes, as where a quotation mark is never closed"
     return str(error).splitlines()[0][:200]
@@ -580,7 +582,7 @@ class Unpacked:
         return True
 
     def close(self) -> None:
-        """The context closes the stream."""
+        """Does nothing: the context closes the stream."""
 
     def first_lines(self) -> bytes:
         """The first 64 KB, or more if the first line is longer; a DataError if it is longer than

@@ -16,18 +16,18 @@ SECRETS = ("scant: id, first", "scant: id, other")  # of the two hashes of a tex
 
 
 def of_text(text: str) -> tuple[int, int]:
-    """128 bits of a text as two whole numbers."""
+    """A hash of a text, 128 bits as two whole numbers."""
     digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
     return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
 
 
 def weights_of(name: str) -> np.ndarray:
-    """Two odd numbers that come of a column's name, uint64 (2)."""
+    """The two odd numbers that a column's entries are multiplied by, from its name; uint64 (2)."""
     return np.array(of_text(name), np.uint64) | np.uint64(1)
 
 
 def mixed(x: np.ndarray) -> np.ndarray:
-    """Whole numbers mixed one to one, 0 to 0, in place; uint64 of any shape."""
+    """`x`, uint64 of any shape, mixed in place by a bijection that keeps 0."""
     for shift, mixer in zip((30, 27), MIXERS, strict=True):
         x ^= x >> np.uint64(shift)
         x *= mixer
@@ -44,15 +44,20 @@ def of_columns(*columns: np.ndarray) -> np.ndarray:
 
 
 def bits(column: np.ndarray) -> np.ndarray:
-    """Entries as whole numbers, uint (rows x columns), equal where entries are."""
+    """Entries as unsigned whole numbers (rows x columns), which are equal exactly where entries
+    are.
+    """
     if column.dtype.kind == "f":
         column = column + column.dtype.type(0)  # turns -0 into 0
     return column.view(f"u{column.dtype.itemsize}").reshape(len(column), -1)
 
 
 def add(sums: np.ndarray, name: str, values: np.ndarray) -> None:
-    """Add what a column adds to the hashes of rows, uint64 (rows x 2), in place; `values` are of 8
-    bytes (rows).
+    """Add a column's part to the hashes of rows, in place.
+
+    sums : uint64 (rows x 2), the hashes
+    name : the column's
+    values : its entries (rows), of 8 bytes each
     """
     for start in range(0, len(values), logs.CHUNK):
         rows = slice(start, start + logs.CHUNK)
@@ -62,7 +67,7 @@ def add(sums: np.ndarray, name: str, values: np.ndarray) -> None:
 
 
 def of_texts(texts: np.ndarray) -> np.ndarray:
-    """Two hashes of each of some texts, objects (rows); uint64 (rows x 2)."""
+    """Two hashes of each text, uint64 (rows x 2), of an array of objects (rows)."""
     import pandas as pd
 
     halves = [pd.util.hash_array(texts, hash_key=secret, categorize=False) for secret in SECRETS]

@@ -74,7 +74,7 @@ class Columns:
         self.table = {name: table.column(name) for name in self.names}
 
     def reading(self) -> Reading:
-        """The log, unless it has an error, and all problems."""
+        """The log with all problems; its `visits` are None if there is an error."""
         if self.rows:
             with files.foreign(self.path, "readable log"):
                 is_stated = self.units.propensity is not None
@@ -124,7 +124,7 @@ class Columns:
             self.add("column", f"there is no column {role!r}; columns: {listed}", mend, column=role)
 
     def visits(self) -> Visits | None:
-        """The log; None if it has an error. Notes all problems of its columns."""
+        """The visits, with all problems of the columns noted; None if there is an error."""
         self.note_missing()
         beside = lists.BESIDE if KEY + lists.LIST in self.names else logs.POLICY
         names = [name for name in filter(is_feature, self.names) if not name.startswith(beside)]
@@ -174,8 +174,8 @@ class Columns:
     # numbers
 
     def numbers(self, name: str, mend: str = "") -> np.ndarray:
-        """A column that needs a number in every row, float64 (rows); NaN where there is a
-        problem.
+        """A column that needs a number in every row, float64 (rows); NaN where it has none, which
+        is noted.
         """
         column = arrays.plain(self.table.pop(name))
         values = arrays.numeric(column)
@@ -203,7 +203,9 @@ class Columns:
             self.add("range", f"{name} {values[np.argmax(bad)]} {reason}", mend, bad, name)
 
     def reward(self) -> np.ndarray | None:
-        """The rewards as shares of the largest; see `Units.shares`."""
+        """The rewards as shares of the largest, float64 (rows), see `Units.shares`; None without
+        the column.
+        """
         if "reward" not in self.table:
             return None
         currency = ""
@@ -282,7 +284,9 @@ class Columns:
     def stated(
         self, action: np.ndarray | None, actions: tuple[str, ...], eligible: np.ndarray | None
     ) -> np.ndarray | None:
-        """The propensities by the split that is stated, float64 (rows)."""
+        """The propensity of each row's ad by the split that the user states, float64 (rows); None
+        if a row has no ad.
+        """
         if has := [
             name for name in self.names if name == "propensity" or name.startswith(logs.FULL)
         ]:
@@ -331,7 +335,7 @@ class Columns:
         """Propensities, float64 (rows), with rounded fractions made exact: 0.333 of each of three
         ads becomes 1/3.
 
-        So does this number in `probabilities` of policies, which are changed in place.
+        The rounded number is made exact in `probabilities` of policies, too, in place.
         """
         if eligible is not None:
             return _unrounded(propensity, eligible)
@@ -357,7 +361,9 @@ class Columns:
         return values
 
     def position(self) -> np.ndarray:
-        """The column of positions, int32 (rows); 0 where there is a problem."""
+        """The column of positions, int32 (rows); 0 where a position is missing or invalid, which is
+        noted.
+        """
         values = self.numbers(
             "position", "It is a whole number, or leave the column out with --ignore position"
         )
@@ -374,9 +380,10 @@ class Columns:
     # ids
 
     def key(self, role: str, otherwise: str) -> np.ndarray | None:
-        """The hashes of the ids of visits, or users, uint64 (rows x 2); None where there are none.
+        """Hashes of the ids of visits, or of users, uint64 (rows x 2); None without the column.
 
-        otherwise : what to do where an id is missing, but to fill it in
+        otherwise : advice for a missing id, besides filling it in
+        role : "id" or "user"
         """
         if KEY + role not in self.table:
             return None
@@ -408,7 +415,9 @@ class Columns:
     def of_lists(
         self, action, actions, reward, propensity, position, probabilities: list[np.ndarray]
     ) -> dict:
-        """The fields of `Visits` of a log of lists; empty for another log, or one with errors."""
+        """The fields of `Visits` that only logs of lists have, by name; empty for another log, or
+        one with errors.
+        """
         column, kind = self.table.pop(KEY + lists.LIST, None), self.units.propensity_of
         if column is None and kind is None:
             return {}
@@ -496,8 +505,8 @@ class Columns:
         return moved, actions
 
     def lists(self) -> tuple[list[str], np.ndarray | None]:
-        """The ads in lists of eligible ones, and which of them each row has, bool (rows x ads);
-        None without lists.
+        """All ads in the column of eligible ads, and which of them each row lists, bool (rows x
+        ads); None without the column.
         """
         if KEY + ELIGIBLE not in self.table:
             return [], None
@@ -522,8 +531,10 @@ class Columns:
         return ads, has
 
     def eligible(self, listed: list[str], has: np.ndarray, action, actions) -> np.ndarray:
-        """Which ads could be shown in each row, bool (rows x actions); notes rows whose ad could
-        not.
+        """Which ads could be shown in each row, bool (rows x actions); rows whose ad is not listed
+        are noted.
+
+        listed, has : as `lists` returns them
         """
         eligible = np.zeros((self.rows, len(actions)), bool)
         index_of = {name: index for index, name in enumerate(actions)}
@@ -546,7 +557,7 @@ class Columns:
         return eligible
 
     def distribution(self, full: list[str], actions, action, propensity, eligible) -> None:
-        """Note what is wrong with the columns of full propensities."""
+        """Note what is wrong with the columns `propensity:ACTION`."""
         if not full or action is None or propensity is None:
             return
         if absent := [name for name in actions if name not in full]:
@@ -626,7 +637,11 @@ class Columns:
         return times
 
     def epoch(self, values: np.ndarray, mend: str) -> np.ndarray:
-        """Times from numbers, whose unit follows from their size."""
+        """Times, datetime64[us] (rows), from numbers since 1970, whose size tells their unit; NaT
+        in all rows, and a problem added, if a number is missing or no such time.
+
+        mend : the problem's advice
+        """
         nothing = np.full(self.rows, np.datetime64("NaT", "us"))
         if (bad := np.isnan(values)).any():
             self.add("timestamp", "timestamp is missing", mend, bad)
@@ -675,8 +690,8 @@ class Columns:
         return matrix, tuple(kept), categories, exact
 
     def feature(self, name: str, column):
-        """The values of a feature, float (rows), and its texts if they are codes; None for one that
-        is left out.
+        """A feature's values, float (rows), and its texts if the values are their codes; None for a
+        feature that is left out.
         """
         if column.null_count == self.rows and name not in self.kinds:
             self.add(
@@ -715,7 +730,9 @@ class Columns:
         return values, None
 
     def text_feature(self, name: str, column):
-        """See `feature`; texts are numbers if `kinds`, or most cells of the first rows, say so."""
+        """`feature` for a column of texts: numbers if `kinds`, or most cells of the first rows, say
+        so.
+        """
         codes, texts = arrays.distinct(column)
         labels = arrays.as_texts(texts)
         numbers = np.array(
@@ -756,8 +773,9 @@ class Columns:
         return codes, tuple(labels)
 
     def note_ids(self, name: str, distinct: int, rows: int, are_texts: bool) -> None:
-        """Note a feature that looks like ids, or like users: it has `distinct` values in the first
-        `rows`.
+        """Warn of a feature that looks like ids, or like users.
+
+        distinct : how many values it has in the first `rows` rows
         """
         called = is_called_a_user(name)
         if distinct == rows >= LEAST_ID and (are_texts or called or is_called_a_visit(name)):
@@ -789,7 +807,10 @@ class Columns:
         self.add("time", reason, mend, column=name)
 
     def note_users(self, name: str, distinct: int, rows: int) -> None:
-        """Note a feature that looks like users, most of whose values occur several times."""
+        """Warn of a feature that looks like users: most of its values occur several times.
+
+        distinct : how many values it has in the first `rows` rows
+        """
         if KEY + "user" in self.names:
             if distinct > rows / 2:
                 self.note_id(name, f"{distinct:,} different values in {rows:,} rows")
@@ -807,8 +828,8 @@ class Columns:
 
 
 def rounded_ads(propensity: np.ndarray, ads: int) -> int:
-    """The number of ads whose 1 / number is the only propensity of some rows, rounded (see
-    `amounts.uniform_ads`); 0 if there is none, or nothing is rounded.
+    """The number of ads n, if all of these propensities are 1 / n, rounded (see
+    `amounts.uniform_ads`); else 0.
     """
     first = float(propensity[0])
     number = uniform_ads(first, ads) if first > 0 and (propensity == first).all() else None

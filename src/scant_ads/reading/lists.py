@@ -95,10 +95,11 @@ def weights_of(weights: np.ndarray, kind: str, order: Order, place: np.ndarray) 
 def faults(
     place: np.ndarray, action: np.ndarray, order: Order, ids: tuple[str, ...]
 ) -> Iterator[tuple[str, str, str, np.ndarray]]:
-    """What is wrong with rows as places of lists: kind, reason, mend and bool (rows) of each fault.
+    """What is wrong with rows as places of lists: tuples of kind, reason, mend, and the rows at
+    fault, bool (rows).
 
     place, action : int (rows), the place from 0, and the item
-    ids : of the items
+    ids : the items' ids
     """
     own_id = "Give each list an id of its own, and keep one row for each of its places"
 
@@ -132,8 +133,8 @@ def faults(
 
 
 def is_of_the_list(reward: np.ndarray, order: Order) -> bool:
-    """Whether all rows of a list have the same reward, in every list that has one, as a reward of
-    the whole list has.
+    """Whether rewards look like a whole list's: rows of a list have the same reward, in every list
+    that has a reward.
     """
     number = np.cumsum(order.above == 0) - 1
     total, several = np.bincount(number, reward[order.rows] > 0), np.bincount(number) > 1
@@ -143,8 +144,11 @@ def is_of_the_list(reward: np.ndarray, order: Order) -> bool:
 
 
 def only_place(reward: np.ndarray, order: Order) -> int:
-    """The only place, from 1, whose rows have rewards, though at a hundredth of their rate seven
-    other rows would have one; 0 if there is none.
+    """The only place, from 1, whose rows have rewards; 0 if there is none, or if too few rows are
+    elsewhere to tell.
+
+    It tells if seven rewards or more would be expected elsewhere at a hundredth of the place's
+    rate.
     """
     ranked = reward[order.rows] > 0
     place = int(order.above[ranked].max(initial=0))
@@ -154,6 +158,6 @@ def only_place(reward: np.ndarray, order: Order) -> int:
 
 
 def means_by_place(propensity: np.ndarray, place: np.ndarray) -> str:
-    """The mean of 1 / propensity at each of the first places, in words."""
+    """The means of 1 / propensity at the first three places, as text."""
     means = np.bincount(place, 1 / propensity) / np.bincount(place)
     return ", ".join(f"{mean:.4g}" for mean in means[:3])

@@ -129,7 +129,7 @@ class Log:
 
     @property
     def visits(self) -> Visits:
-        """All rows in memory; a DataError with the first problem that must be mended, if any."""
+        """All rows, in memory; a DataError with the first error if the log has one."""
         if self.in_folder:
             batches = list(self.batches())
             self.refuse(
@@ -169,7 +169,7 @@ class Log:
 
     @property
     def in_folder(self) -> bool:
-        """Whether it is in a folder, and read in batches."""
+        """Whether the log is in a folder, and read in batches."""
         return isinstance(self.source, Folder)
 
     @property
@@ -201,7 +201,7 @@ class Log:
 
     @property
     def problems(self) -> list[Problem]:
-        """What there is to know of the columns as a whole."""
+        """Problems of columns as a whole."""
         return [problem for problem in self.source.problems if problem.kind in OF_LOG] + [
             *self._of_rewards,
             *self._of_features,
@@ -217,8 +217,9 @@ class Log:
         return f"Log({self.name!r}, {len(self):,} rows, {of_what})"
 
     def refuse(self, problems) -> None:
-        """Raise a DataError for the first error among problems, each with its place, and how many
-        rows have it.
+        """Raise a DataError for the first error among problems.
+
+        problems : each with its place, and how many rows have it, see `overview.problems`
         """
         if isinstance(self.source, Reading):
             self.source.required()
@@ -228,7 +229,7 @@ class Log:
                 raise DataError(place or self.name, f"{problem.reason}{rows}", advice=problem.mend)
 
     def summary(self, progress=silent) -> Summary:
-        """The summary of all rows, which are not read again if they have been.
+        """The summary of all rows, which are read only once.
 
         progress : called with a sentence on each step that begins
         """
@@ -308,7 +309,7 @@ class Log:
 
     @cached_property
     def groups(self) -> Groups:
-        """The groups of rows in which showings are looked at, by its first rows."""
+        """The groups of rows in which showings of ads are tested, chosen by the first rows."""
         leaking = {problem.column for problem in self._of_features if problem.kind == LEAK}
         return Groups() if self._head is None else Groups.of(self._head, leaking)
 
@@ -365,10 +366,11 @@ class Log:
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, bool]:
-        """Where pieces of the log end, at its fractions `tally.CUTS`, and whether these are times.
+        """Where the pieces between the fractions `tally.CUTS` of the log end, and whether these
+        ends are times.
 
-        They are row numbers if rows are in order of time, or have no times. Else they are times, of
-        a sample of 2^20 rows at most.
+        They are row numbers if rows are in order of time, or have no times. Else they are quantiles
+        of times, in a sample of 2^20 rows at most.
         """
         if isinstance(self.source, Reading) and self.source.visits is None:
             return np.zeros(len(CUTS)), False

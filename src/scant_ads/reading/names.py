@@ -52,44 +52,42 @@ TIMES = word_set("date datetime epoch time times timestamp ts")
 
 
 def proposed(role: str, names: Collection[str]) -> str | None:
-    """The one of some columns that is called like a role; None if none is."""
+    """The column among `names` that is called like a role; None if there is none."""
     near = next((name for name in names if name.lower() in (role, *ALIASES[role])), None)
     return near or nearest(role, names, LIKE)
 
 
 def words_of(name: str) -> set[str]:
-    """The words in the name of a column, in small letters."""
+    """The words in a column's name, in lower case."""
     return {*re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())}
 
 
 def is_called_a_cost(name: str) -> bool:
-    """Whether a column is called like something of which less is better: refund_eur, latencyMs,
-    churned.
-    """
+    """Whether a column's name says that less of it is better: refund_eur, latencyMs, churned."""
     words = words_of(name)
     return bool(words & COSTS) and not words & AVOIDED
 
 
 def is_called_a_user(name: str) -> bool:
-    """Whether a column has a name as one of users has: user, userId, visitor_uuid."""
+    """Whether a column's name says that it holds users: user, userId, visitor_uuid."""
     words = words_of(name)
     return bool(words & PEOPLE) and words <= PEOPLE | IDS
 
 
 def is_called_a_visit(name: str) -> bool:
-    """Whether a column has a name as one of visits has: visit, request_id, impressionId."""
+    """Whether a column's name says that it holds visits: visit, request_id, impressionId."""
     words = words_of(name)
     return bool(words & VISITS) and words <= VISITS | IDS
 
 
 def is_called_a_place(name: str) -> bool:
-    """Whether a column has a name as one of places in a list: slot, rank, pos."""
+    """Whether a column's name says that it holds places in a list: slot, rank, pos."""
     return bool(words_of(name) & PLACES) and words_of(name) <= PLACES
 
 
 def looks_like_times(name: str, values: np.ndarray) -> bool:
-    """Whether a column of numbers is called one of times, and has some in s, ms, us or ns since
-    1970.
+    """Whether a column of numbers holds times: its name says so, and it has values that are s, ms,
+    us or ns since 1970.
     """
     values = values[~np.isnan(values)]
     return bool(words_of(name) & TIMES and len(values)) and any(

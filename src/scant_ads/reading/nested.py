@@ -29,8 +29,8 @@ PYTHON = re.compile(r"\s*\{\s*'")  # as Python alone writes it
 
 
 def holder(name: str, columns) -> str | None:
-    """The column, among some, that may hold a value of this name: the one with the longest name;
-    None if none may.
+    """The column that may hold a value of this name, such as `context` for `context.age`: the one
+    with the longest name; None if there is none.
     """
     parts = name.split(".")
     return next(
@@ -61,10 +61,11 @@ class Parts:
 
 
 def unstructured(table, ignore=(), kept=()) -> Parts:
-    """An Arrow table with a column for each value of its struct columns.
+    """`Parts` with an Arrow table that has a column for each value of its struct columns.
 
-    ignore : columns, structs or their values to leave out; other columns that are called so stay
-    kept : values to keep though they are lists
+    ignore : names of structs and of their values to leave out; a plain column with such a name
+        stays
+    kept : names of values to keep although they are lists; other lists are left out
     """
     if not any(types.is_struct(kind) for kind in table.schema.types):
         return Parts(table)
@@ -115,7 +116,7 @@ def list_problems(names: Iterable[str]) -> list[Problem]:
 
 
 def as_texts(frame):
-    """A data frame of pandas with its dictionaries as texts of JSON."""
+    """A pandas data frame whose dictionaries are replaced by JSON texts."""
     texts = {
         name: [
             json.dumps(value, default=lambda number: number.item())
@@ -174,7 +175,7 @@ class Keys:
     eligible : the name of the lists of eligible ads, which become texts; "" if there are none
     kinds : by name, "numbers" or "text"
     lists : the names of values that are lists
-    met : the names of `ignore` that there are
+    met : the names of `ignore` that were met
     """
 
     column: str
@@ -188,11 +189,11 @@ class Keys:
 
     @property
     def names(self) -> list[str]:
-        """The names of all values in the first rows, also of values that are left out."""
+        """The names of all values in the first rows, with those of values that are left out."""
         return [*self.kinds, *self.lists, *sorted(self.met)]
 
     def flat(self, thing: Mapping, prefix: str | None = None, values: dict | None = None) -> dict:
-        """The values of an object, and of objects within it, by their names; a ValueError if two
+        """The values of an object, and of objects within it, by name; a ValueError if two values
         have the same name.
         """
         prefix, values = self.prefix if prefix is None else prefix, {} if values is None else values
@@ -211,8 +212,8 @@ class Keys:
         return values
 
     def read(self, text: str) -> dict | str:
-        """The values of a JSON object by their names; or what is wrong with a text that is none, as
-        messages say it.
+        """The values of a JSON object by name; or, for a text that is no JSON object, what is wrong
+        with it.
         """
         try:
             thing = _python(text) if PYTHON.match(text) else parsed(text)
@@ -223,7 +224,7 @@ class Keys:
             return str(error)
 
     def decide(self, objects: Iterable[Mapping | None], where) -> "Keys":
-        """Find out which keys there are, and what they hold.
+        """Find out which keys there are, and whether each holds numbers or text; returns itself.
 
         objects : the objects of the first rows, flat; None where a row has none
         where : the log, for the DataError if there are more than `MOST` keys
@@ -251,7 +252,7 @@ class Keys:
     ) -> tuple[dict, dict[int, str], dict[int, str]]:
         """The columns that flat objects become, and which objects do not fit.
 
-        count : of the objects, which are needed one at a time
+        count : how many objects there are; `objects` may be an iterator
 
         Returns
         -------
@@ -284,9 +285,10 @@ class Keys:
     def problems(
         self, late: Mapping[int, str], odd: Mapping[int, str], codes: np.ndarray
     ) -> list[Problem]:
-        """What is wrong with rows, from what `columns` finds.
+        """Problems of rows whose objects do not fit.
 
-        codes : by row, the index of its object, int (rows); -1 for none
+        late, odd : as `columns` returns them, the index of its object, int (rows); -1 for none
+        codes : by row
         """
         problems = []
         if late:
@@ -368,7 +370,8 @@ class Plan:
         ]
 
     def decide(self, table, categorical=()) -> "Plan":
-        """Find the columns of JSON objects by the first rows of a log.
+        """Find the columns of JSON objects, and their keys, by the first rows of a log; returns
+        itself.
 
         table : Arrow, its columns named by their roles
         categorical : columns to take as they are

@@ -84,9 +84,10 @@ class Training:
         self.index = digests.Index(row_digests)
 
     def has(self, test: Visits, row_digests: np.ndarray, where) -> np.ndarray:
-        """Which rows of a test log are in it, too, bool (rows).
+        """Which rows of a test log the training log has, too, bool (rows).
 
         row_digests : the digests of all columns of the test
+        where : what errors call the test
         """
         if test.names != self.summary.names:
             logs.align_features(test, self.summary.names, where)
@@ -102,7 +103,9 @@ class Training:
         return visits.id.T if self.by_id else digests.of(visits, self.roles, self.single)
 
     def shares(self, count: int, rows: int) -> bool:
-        """Whether `count` of a test's `rows` are more than are in both logs by chance."""
+        """Whether `count` of a test's `rows` rows, found in both logs, are more than chance
+        explains.
+        """
         return (
             bool(count)
             if self.by_id
@@ -123,7 +126,7 @@ class Halves:
         self.half, self.read, self.sums = half, 0, [np.zeros((3, 1)), np.zeros((3, 1))]
 
     def add(self, log: Visits) -> None:
-        """Add the next rows."""
+        """Add the next rows of the log."""
         texts = {
             name: log.features[:, log.names.index(name)].astype(int) for name in log.categories
         }

@@ -53,10 +53,10 @@ JUDGED_BY_LIST = (
 
 
 def problem(table: Mapping, rows: int, is_stated: bool) -> Problem | None:
-    """The error that nothing can be judged by a table as it is; None if something seems to be.
+    """An error if a table is no log of visits, so that nothing can be judged by it; else None.
 
     table : by role or name, a column of Arrow
-    is_stated : whether it is stated what split a log without propensities has
+    is_stated : whether the user states the split of a log without propensities
     """
     return _of_sums(table, rows) or _of_lists(table) or _of_places(table, is_stated)
 

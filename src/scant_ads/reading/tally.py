@@ -120,7 +120,8 @@ class Both(NamedTuple):
         cell have 0 in all three
     rows : how many rows there are
     rounded : whether weights and rewards are rounded
-    excess : whether all rows with a weight are there, so that the mean of first - second is 0
+    excess : whether rows with a weight and no reward are in cells, too, so that first - second has
+        mean 0
     fixed : whether all second weights are 1
     """
 
@@ -245,7 +246,11 @@ class Tally:
         self._merge_ads(_sums_by_ad(log, piece))
 
     def add_best(self, name: str, ads: tuple[str, ...], choice) -> None:
-        """Add the best ads of a learnt policy, and what it explores."""
+        """Count the best ads of a learnt policy, and the share of exploration of each ad.
+
+        ads : the policy's ads
+        choice : what the policy chooses in each row
+        """
         counts = np.bincount(choice.best, minlength=len(ads))
         _add_sums(self.mix.setdefault(name, {}), zip(ads, counts, strict=True))
         if choice.eligible is not None and choice.epsilon:
@@ -255,7 +260,11 @@ class Tally:
             self.add_explored(name, ads, others)
 
     def add_explored(self, name: str, ads: tuple[str, ...], among: np.ndarray) -> None:
-        """Add ads that each row shows with equal chances, bool (rows x ads)."""
+        """Add, to each ad, the probability with which rows explore it: an equal share among the
+        row's ads.
+
+        among : bool (rows x ads), which ads a row explores
+        """
         share = among / np.maximum(np.count_nonzero(among, axis=1), 1)[:, None]
         sums = np.rint(share * SCALE).sum(axis=0, dtype=np.int64)
         _add_sums(self.explored.setdefault(name, {}), zip(ads, sums, strict=True))
@@ -288,8 +297,10 @@ class Tally:
             self._merge_pair(pair, cells)
 
     def of(self, policy: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A policy's weights and the rewards, and how often each pair occurs; for "" see
-        `cells`.
+        """A policy's table: its weights, the rewards, and how many rows have each pair of a weight
+        and a reward; three arrays of one length.
+
+        policy : as in `cells`; "" has propensities in place of weights
         """
         if policy != Uniform.kind or policy in self.cells:
             return self.cells[policy].arrays()
@@ -297,28 +308,31 @@ class Tally:
         return 1 / (len(self.ads) * propensity), reward, count
 
     def rounded(self, policy: str) -> bool:
-        """Whether a policy's weights, and the rewards, are rounded."""
+        """Whether the weights and rewards in a policy's table are rounded."""
         return self.cells[
             "" if policy == Uniform.kind and policy not in self.cells else policy
         ].rounded
 
     def clicks(self, ad: str) -> float:
-        """The sum of the rewards of an ad."""
+        """The sum of the rewards of the rows that show an ad."""
         return float(self.ads[ad][1].sum()) / SCALE
 
     def mean(self, name: str) -> float:
-        """The mean of a policy's terms w r, of "" of the rewards; also where the table is
-        rounded.
+        """The mean of a policy's weighted rewards w r, exact even if its table is rounded; for ""
+        the mean reward.
         """
         ads = self.uniform_divisor if name == Uniform.kind else 1
         return int(self.segments[name].sum()) / SCALE / ads / self.rows
 
     def both(self, pair: tuple[str, str]) -> "Both | None":
-        """The weights of two policies, by their names in `cells`, of which "" is the second; None
-        with too many pairs.
+        """How often each pair of weights of two policies occurs with each reward; None if there are
+        too many.
 
-        Where a table has only the difference of the two weights, this counts as the weight of one
-        policy, and the other has 0.
+        Where a table has only the difference of the weights, the difference stands for one weight,
+        and the other is 0.
+
+        pair : the policies' names, as in `cells`; "" as the second is today's policy, with weights
+            1
         """
         if not pair[1]:
             weight, reward, count = self.of(pair[0])
@@ -352,8 +366,10 @@ class Tally:
         )
 
     def knows_both(self, pair: tuple[str, str]) -> bool:
-        """Whether both weights of each row are known, not only their difference; names are as in
-        `cells`.
+        """Whether the table of two policies has the weights of both in each row, not only their
+        difference.
+
+        pair : two policies' names, as in `cells`; "" as the second for today's
         """
         return not pair[1] or not self.pairs.keys() & {pair, pair[::-1]}
 
@@ -371,7 +387,7 @@ class Tally:
         )
 
     def drift(self, name: str) -> health.Drift:
-        """The test of drift of a policy's terms; see `health.drift`."""
+        """Test whether a policy's weighted rewards drift; see `health.drift`."""
         first, reward, count = self.of(name)
         square = float(count @ (first * reward if name else reward) ** 2)
         ads = self.uniform_divisor if name == Uniform.kind else 1
@@ -397,7 +413,8 @@ class Tally:
     def late_of(self, ad: str, design: float) -> Iterator[Problem]:
         """A warning if rewards of the last visits with an ad look missing; see `leaks.late`.
 
-        design : of all rewards, see `of_rewards`; on an ad's rows the effect is about as large
+        design : the design effect of all rewards, see `of_rewards`, which an ad's rows share
+            roughly
         """
         impressions, sums, squares = self.ads[ad]
         if len(impressions) != len(CUTS) or not impressions.any():
@@ -406,8 +423,7 @@ class Tally:
         return leaks.late(impressions, *of_ad, CUTS, design, len(self.ads), leaks.LATE_AD)
 
     def drifts(self) -> list[tuple[str, health.Drift]]:
-        """The tests of drift that a log allows: of all its rewards ("", first), and of the rewards
-        of each ad.
+        """Tests of drift by name: of all rewards ("", first), and of the rewards of each ad.
 
         An ad's rate may drift although the rate of all ads does not, as in rows sorted by what
         users like.
@@ -428,10 +444,11 @@ class Tally:
 
 
 def weight_of_alike(log: Visits) -> np.ndarray:
-    """The weights with which sums of "uniform" are made, float64 (rows).
+    """The weights whose sums the policy "uniform" has, float64 (rows): 1 / p, or, with lists of
+    eligible ads, (1 / length) / p.
 
-    They are 1 / p, to be divided by the number of ads; where visits have lists, the weight of
-    showing all ads of the list alike.
+    The sums of 1 / p are divided by the number of ads once it is known, see
+    `Tally.uniform_divisor`.
     """
     return (
         1 / log.propensity
@@ -561,7 +578,11 @@ class Summary:
         return self.alone.rows + self.shared.rows
 
     def note(self, place: str, problem: Problem, count: int) -> None:
-        """Note a problem of some rows."""
+        """Note a problem of some rows.
+
+        place : where the first row is
+        count : how many rows have the problem
+        """
         self.readable &= problem.severity != "error"
         first = self.problems.get((problem.kind, problem.column), (place, problem, 0))
         self.problems[problem.kind, problem.column] = (*first[:2], first[2] + count)

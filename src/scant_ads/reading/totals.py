@@ -13,10 +13,11 @@ A_VISIT = "clicks a visit"
 
 
 def by_visit(reading: Reading, units: Units) -> tuple[Reading, Units]:
-    """A log with a row for each list, and what its rewards, the sums, are written as.
+    """A log of lists as a log with one row for each list, and the units of its rewards, which are
+    sums.
 
-    reading : of a log whose `Visits.list` is known
-    units : of the rewards of single rows
+    reading : a log whose `Visits.list` is known
+    units : the units of the rewards of single rows
     """
     log = reading.visits
     _, first, list_of, rows = np.unique(
@@ -65,7 +66,8 @@ def by_visit(reading: Reading, units: Units) -> tuple[Reading, Units]:
 
 
 def are_of_one_arm(code: np.ndarray, *columns: np.ndarray) -> bool:
-    """Whether the rows of each list have the same values, and some list has several rows.
+    """Whether all rows of a list have the same values in some columns, and some list has several
+    rows.
 
     code : int (rows), the number of each row's list
     """

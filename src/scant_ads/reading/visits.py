@@ -122,13 +122,13 @@ class Visits(Log):
 
     @property
     def together(self) -> np.ndarray | None:
-        """A hash of what makes rows depend on each other, the user, or else the list, uint64
-        (rows); None if they do not.
+        """A hash of the user, or else of the list, by which rows depend on each other, uint64
+        (rows); None if rows are independent.
         """
         return self.list if self.user is None else self.user
 
     def feature(self, name: str) -> np.ndarray:
-        """The numbers of a feature, or the codes of its texts, float32 (rows)."""
+        """A feature's numbers, or the codes of its texts, float32 (rows)."""
         return self.features[:, self.names.index(name)]
 
     def codes(self, name: str) -> np.ndarray:
@@ -137,7 +137,7 @@ class Visits(Log):
 
     @property
     def missing(self) -> dict[str, int]:
-        """How many numbers each feature lacks; features that lack none are left out."""
+        """How many values each numeric feature lacks; features that lack none are left out."""
         counts = zip(self.names, np.isnan(self.features).sum(axis=0).tolist(), strict=True)
         return {name: count for name, count in counts if count}
 
@@ -166,7 +166,7 @@ class Reading:
     fraction: str = ""
 
     def place(self, problem: Problem) -> str:
-        """Where the first row of a problem is: "line 3", "row 2", or nothing."""
+        """Where the first row at fault is: "line 3", "row 2", or ""."""
         if problem.row is None:
             return ""
         return f"row {problem.row + 1}" if self.lines is None else f"line {self.lines[problem.row]}"
@@ -177,12 +177,12 @@ class Reading:
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """The names of the user's own policies."""
+        """The names of the user's own policies, NAME of each column `policy:NAME`."""
         return self.required().policies
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """Those of the columns timestamp, position, id, user, eligible and list that it has."""
+        """Which of the columns timestamp, position, id, user, eligible and list the log has."""
         return tuple(
             role for role in (*logs.OPTIONAL, *KEYS) if getattr(self.required(), role) is not None
         )
@@ -207,12 +207,16 @@ class Reading:
             )
 
     def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
-        """The column timestamp, or hashes of user or id, of the rows."""
+        """The values of one column of these rows, in pieces: times, or hashes of users or ids.
+
+        role : "timestamp", "user" or "id"
+        rows : how many rows there are
+        """
         values = getattr(self.required(), role)
         yield values[:, 0] if role == "id" else values
 
     def required(self) -> Visits:
-        """The log; a DataError with the first error if it has one."""
+        """The visits; a DataError with the first error if there are none."""
         if self.visits is not None:
             return self.visits
         errors = [problem for problem in self.problems if problem.severity == "error"]

@@ -72,7 +72,7 @@ class Content:
 
 
 def kind(path, head: bytes) -> str | None:
-    """Which of the forms a text has, by its first lines; None for another, such as CSV."""
+    """Which of VW's forms a text has, by its first lines; None for another text, such as CSV."""
     line = head.decode("utf-8-sig", errors="replace").lstrip().partition("\n")[0].strip()
     if LABEL.match(line) and "|" in line:
         return TEXT
@@ -117,11 +117,11 @@ def kind(path, head: bytes) -> str | None:
 
 
 def read(path, kind: str, stream, ignore: frozenset[str] = frozenset()) -> Content:
-    """Read a log.
+    """Read a log in one of VW's forms.
 
-    path : of the file, for errors
-    kind : of its form
-    stream : its bytes, unpacked
+    path : the file's, for errors
+    kind : the form, such as `DSJSON`
+    stream : the file's bytes, unpacked
     ignore : names of features to leave out
     """
     of_form = {DSJSON: ("c", "c.", ignore), JSON: ("", "", ignore)}

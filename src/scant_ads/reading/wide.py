@@ -21,11 +21,11 @@ ONE_REWARD = (
 
 
 def apart(path, table, column_of: Callable[[str], str], lines: np.ndarray | None) -> tuple:
-    """A table whose cells hold lists, taken apart: with a row for each place; and of each row the
-    line of its list, or the number of the list from 1. A table without lists as it is, and None.
+    """A table whose cells hold lists, taken apart into a row for each place; and for each row the
+    line of its list, or else the list's number from 1. A table without lists as it is, and None.
 
-    column_of : what the table calls a role
-    lines : of the rows, if they have some
+    column_of : the table's name for a role
+    lines : the line of each row, int (rows); None if rows have no lines
     """
     names = [
         column_of("action"),
