@@ -26,11 +26,13 @@ FILES = (
 
 
 def built_from() -> str:
-    """The commit that is built from, and whether nothing has changed since, as JSON: as git says,
-    else as the source archive does, else null.
+    """The commit that is built from, and whether nothing has changed since, as JSON: as a clone's
+    git says, or a source archive, else null.
     """
     git = ["git", "-C", ROOT]
     try:
+        if not (ROOT / ".git").exists():  # git would look in the folders above
+            raise FileNotFoundError
         commit, changed = (
             subprocess.run([*git, *command], capture_output=True, text=True, check=True).stdout
             for command in (["rev-parse", "HEAD"], ["status", "--porcelain"])

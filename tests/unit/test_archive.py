@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import platform
 import zipfile
 from base64 import urlsafe_b64encode
 
@@ -40,7 +41,7 @@ def study(tmp_path):
         "results": manifest.checksums(folder, FILES),
         "workflow": manifest.checksums(PROJECT, provenance.workflow()),
         "settings": {"datasets": {}},
-        "versions": {"Python": "3.11"},
+        "versions": {"Python": platform.python_version()},
         "inputs": manifest.checksums(tmp_path, ["hers.yaml"]),
         "elsewhere": ["the Python module far"],
     }
@@ -86,6 +87,11 @@ def test_whether_the_code_here_made_it(study, scant, digest):
         assert "scant.errors differs, for example" in said
     else:
         assert "The code here is the code that made the study" in said
+
+
+def test_code_is_not_compared_between_versions_of_python(study, scant):
+    change(study, versions={"Python": "3.0.1"}, modules={"scant.errors": "0123456789ab"})
+    assert "cannot be told under another version" in scant("verify")[1]
 
 
 def test_what_changed_and_what_is_gone(study, scant, tmp_path):

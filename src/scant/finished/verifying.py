@@ -1,5 +1,6 @@
 """Whether the results of a study are still what was made."""
 
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +22,8 @@ class Verified(NamedTuple):
     workflow : the files of the workflow here, or read by the study, that are not as they were
     unpacked : the number of files that this archive was packed without; they are not in `gone`,
         either
-    modules : those of scant that are not here as they were when they made the study
+    modules : those of scant that are not here as they were when they made the study; None if that
+        cannot be told, since another version of Python made it, whose syntax trees differ
     made_by : the version of scant that made it, with its commit
     """
 
@@ -31,7 +33,7 @@ class Verified(NamedTuple):
     drawn: int = 0
     workflow: tuple[str, ...] = ()
     unpacked: int = 0
-    modules: tuple[str, ...] = ()
+    modules: tuple[str, ...] | None = ()
     made_by: str = ""
 
 
@@ -65,6 +67,9 @@ def verify(folder) -> Verified:
     scants = {name: made for name, made in content["modules"].items() if name.startswith("scant")}
     now = code.digests(*scants)
     modules = tuple(name for name, made in scants.items() if now.get(name) != made)
+    python = str(content["versions"].get("Python")).split(".")[:2]
+    if python != platform.python_version().split(".")[:2]:
+        modules = None
     version = f"scant {content['versions'].get('scant', 'of no known version')}"
     commit = f"{version}, commit {provenance.commit(content['made'])}"
     same = len(present) - len(changed)
@@ -90,7 +95,12 @@ def describe(verified: Verified, folder: Path) -> Iterator[str]:
             "The workflow here, or what the study reads, is not the one that the manifest lists: "
             f"{verified.workflow[0]} differs, for example."
         )
-    if verified.modules:
+    if verified.modules is None:
+        yield (
+            f"Whether the code here made the study ({verified.made_by}) cannot be told under "
+            "another version of Python."
+        )
+    elif verified.modules:
         yield (
             f"The code here is not the code that made the study ({verified.made_by}): "
             f"{verified.modules[0]} differs, for example."
