@@ -716,7 +716,7 @@ MUTATIONS = [
     ("scant/finished/manifest.py", "unit/test_archive.py::test_names_that_are_no_plain_paths_are_refused",
      '{"pattern": f"^({provenance.PLAIN.pattern})$"}', '{"pattern": "^.*$"}'),
     ("scant/present/tables.py", "unit/test_report.py::test_latex_escapes_text_and_rounds_numbers_and_runs_no_title",
-     "if abs(value) < 1e6", "if abs(value) > 1e6"),
+     "abs(value) < 1e6", "abs(value) > 1e6"),
     ("scant/verdict/examined.py", "unit/test_claims_readings.py::test_bounds_are_judged_on_the_study_of_bounds",
      "drawn: bool = True", "drawn: bool = False"),
     ("scant/present/traces.py", "unit/test_report_top.py::test_comparators_are_read_with_what_they_are_of",
