@@ -92,7 +92,9 @@ def final(measure: str, better: str = "high") -> pd.DataFrame:
 
 
 def told(frame: pd.DataFrame, title: str) -> dict:
-    return boards.board(frame) | {"kind": "top", "title": title}
+    of = boards.board(frame)
+    caption = f"{of['caption']} {boards.DIFFERENCES}"
+    return of | {"caption": caption, "kind": "top", "title": title}
 
 
 @pytest.fixture(scope="session")

@@ -229,7 +229,8 @@ function leaderboard(form, boards) {
     const of = (cell) => { const bold = cell.querySelector("b")?.textContent, all = escaped(text(cell)); return bold ? all.replace(bold, `\\textbf{${bold}}`) : all; };
     const lines = rows().map((row) => `${row.map(of).join(" & ")} \\\\`);
     const names = heads().filter((head) => !head.hidden && head.dataset.kind !== "number").length;
-    const caption = table.caption.textContent;
+    const differs = rows()[0].some((cell) => /^minus /.test(text(cell))) || rows().some((row) => row.some((cell) => / \([-+]/.test(text(cell))));
+    const caption = differs ? table.caption.textContent : table.caption.textContent.replace(/ Differences are .*/, "");
     const alike = lines.some((line) => line.includes("\\dagger")) ? "; dagger: not told apart from it" : "";
     return ["\\begin{table}", "\\centering", "\\scriptsize\\tabcolsep=3pt",
       `\\caption{${escaped(`${caption} Bold: the best${alike}.`)}}\\label{${table.closest(".board").dataset.label}}`,
