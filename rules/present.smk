@@ -12,7 +12,7 @@ rule tables:
         expand("<results>/tables/{table}.{ending}", table=PLAN.tables, ending=TABLE),
 
 
-# One job draws all figures of a family, and one makes its tables: a start of pandas and Matplotlib takes longer than most.
+# A family has a job for its figures, one for tables of runs, and one for tables of theorems, since starts take long.
 for job, targets in PLAN.shown_by.items():
     folder, endings = ("figures", FIGURE) if job.startswith("figures") else ("tables", TABLE)
 

@@ -22,7 +22,7 @@ CODE = {
     "clicklogs": 13_900,  # learning by how good the ranker is that logs, by DR and safely
     "data": 17_700,  # queries apart by use; a second judge's grades; forms told by name
     "declare": 4_550,  # settings of judges and starts; what a class of one's own breaks is said
-    "finished": 12_070,  # what others wrote is checked; which code made a study; captions
+    "finished": 12_080,  # what others wrote is checked; which code made a study; captions
     "games": 31_676,  # limits and checks of others' settings
     "generalisation": 16_859,
     "kernels": 35_000,  # ridge that remembers, starts from lists, clicks at place one

@@ -42,8 +42,8 @@ def text(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str
     of = board(frame)
     lines = [[printable(value) for value in line] for line in _turned(grid(of, cell, rank), rows)]
     caption = printable(f"{of['experiment']}: {_caption(of)}")
-    alike = _alike(of, f", {ALIKE}").replace(":", "")
-    return f"{aligned(lines)}\n{caption}\n{BEST} best{alike}\n"
+    ties = f", {ALIKE} not told apart from it" if _has_ties(of) else ""
+    return f"{aligned(lines)}\n{caption}\n{BEST} best{ties}\n"
 
 
 def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str:
@@ -60,10 +60,11 @@ def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> st
 
     of = board(frame)
     lines = _turned(grid(of, cell, rank, name), rows)
-    said = tables.escaped(f"{_caption(of)} Bold: the best{_alike(of, '; dagger')}.")
+    ties = "; dagger: not told apart from it" if _has_ties(of) else ""
+    caption = tables.escaped(f"{_caption(of)} Bold: the best{ties}.")
     texts = 1 + (rows == "learners" and of["feedback"])
     alignment = "l" * texts + "r" * (len(lines[0]) - texts)
-    return tables.floating(alignment, lines, said, of["label"])
+    return tables.floating(alignment, lines, caption, of["label"])
 
 
 def write(frame: pd.DataFrame, path, rows: str = "learners", rank: bool = False) -> None:
@@ -88,18 +89,20 @@ def check(rows: str, output=None) -> None:
         )
 
 
+def _cells(of: dict) -> list[dict]:
+    """The cells of a board, of all learners and streams."""
+    return [cell for row in of["rows"] for cell in row["cells"] if cell]
+
+
 def _caption(of: dict) -> str:
-    """The caption of a board as `grid` shows it: on differences only where it has some."""
-    cells = [cell for row in of["rows"] for cell in row["cells"] if cell]
-    shows = len(of["streams"]) == 1 or any(cell["near"] for cell in cells)
+    """The caption of a board as `grid` shows it. It explains differences only if some are shown."""
+    shows = len(of["streams"]) == 1 or any(cell["near"] for cell in _cells(of))
     return f"{of['caption']} {DIFFERENCES}" if shows else of["caption"]
 
 
-def _alike(of: dict, mark: str) -> str:
-    """What the mark of those not told apart from the best means; "" where nobody has it."""
-    cells = [cell for row in of["rows"] for cell in row["cells"] if cell]
-    alike = any(not cell["best"] and not cell["told_apart"] for cell in cells)
-    return f"{mark}: not told apart from it" if alike else ""
+def _has_ties(of: dict) -> bool:
+    """Whether a learner other than the best is not told apart from the best."""
+    return any(not cell["best"] and not cell["told_apart"] for cell in _cells(of))
 
 
 def _marked(one: dict, best: str, alike: str, other: str) -> str:

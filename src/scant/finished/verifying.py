@@ -64,16 +64,20 @@ def verify(folder) -> Verified:
     here = {name: sha256(path) for name, path in files.items() if path.is_file()}
     other = tuple(name for name in {**here, **made_by} if made_by.get(name) != here.get(name))
     drawn, unpacked = (0, spared) if archived else (spared, 0)
-    scants = {name: made for name, made in content["modules"].items() if name.startswith("scant")}
-    now = code.digests(*scants)
-    modules = tuple(name for name, made in scants.items() if now.get(name) != made)
-    python = str(content["versions"].get("Python")).split(".")[:2]
-    if python != platform.python_version().split(".")[:2]:
-        modules = None
-    version = f"scant {content['versions'].get('scant', 'of no known version')}"
-    commit = f"{version}, commit {provenance.commit(content['made'])}"
+    scant = content["versions"].get("scant", "of no known version")
+    scant = f"scant {scant}, commit {provenance.commit(content['made'])}"
     same = len(present) - len(changed)
-    return Verified(same, changed, gone, drawn, other, unpacked, modules, commit)
+    return Verified(same, changed, gone, drawn, other, unpacked, _other_modules(content), scant)
+
+
+def _other_modules(content: dict) -> tuple[str, ...] | None:
+    """The `modules` of `Verified`, from a manifest."""
+    python = str(content["versions"].get("Python")).split(".")
+    if python[:2] != platform.python_version().split(".")[:2]:
+        return None
+    listed = {name: made for name, made in content["modules"].items() if name.startswith("scant")}
+    here = code.digests(*listed)
+    return tuple(name for name, made in listed.items() if here.get(name) != made)
 
 
 def describe(verified: Verified, folder: Path) -> Iterator[str]:

@@ -265,8 +265,8 @@ def evidence(claim: dict) -> list[Markup]:
     if contrary:
         texts = _numbers_of_sides(claim, agreed, contrary)
     elif sized and len(mean or agreed) > 1:  # their range is in the finding
-        told = measured([claim], claim["measures"], claim["deciding"])
-        texts = [Markup("the cell that decides, {}").format(told)]
+        decisive = measured([claim], claim["measures"], claim["deciding"])
+        texts = [Markup("the cell that decides, {}").format(decisive)]
     else:
         texts = [_numbers(claim, mean or agreed, brief=bool(mean))]
     if rest:
