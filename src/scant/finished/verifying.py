@@ -64,8 +64,8 @@ def verify(folder) -> Verified:
     here = {name: sha256(path) for name, path in files.items() if path.is_file()}
     other = tuple(name for name in {**here, **made_by} if made_by.get(name) != here.get(name))
     drawn, unpacked = (0, spared) if archived else (spared, 0)
-    scant = content["versions"].get("scant", "of no known version")
-    scant = f"scant {scant}, commit {provenance.commit(content['made'])}"
+    version = f"scant {content['versions'].get('scant', 'of no known version')}"
+    scant = f"{version}, commit {provenance.commit(content['made'])}"
     same = len(present) - len(changed)
     return Verified(same, changed, gone, drawn, other, unpacked, _other_modules(content), scant)
 
