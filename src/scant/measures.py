@@ -442,6 +442,8 @@ def named(name):
 
 def recordable(name):
     """Whether a measure has this name."""
+    if not (is_own(name) or str(name).partition("@")[0] in RECORDABLE):
+        return False  # asked of many columns: `named` would look for what was meant
     try:
         return bool(named(name))
     except SettingError:

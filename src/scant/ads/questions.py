@@ -17,9 +17,9 @@ ADS = (
             ),
             Answer(
                 "ads-classifiers-undersampled",
-                "leaving out most of what was not clicked",
-                "raises the CTR of logistic regression and of the forest",
-                "lowers the CTR of the classifiers",
+                "undersampling",
+                "raises the CTR of logistic regression and the forest",
+                "lowers the CTR of both classifiers",
             ),
             Answer(
                 "ads-bank-ranker-better",

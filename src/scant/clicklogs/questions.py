@@ -11,13 +11,13 @@ RANKINGS = (
         (
             Answer(
                 "rankings-premise-leaving",
-                "where users leave once they have clicked, item-position weights",
-                "put a better ranker's clicks more than 0.1 of the truth too high",
-                "put a better ranker's clicks at most 0.1 of the truth too high",
+                "item-position weights, where users leave,",
+                "overestimate by more than 0.1",
+                "overestimate by at most 0.1",
             ),
             Answer(
                 "rankings-premise-curve",
-                "where users look by place, knowing how often each place is looked at",
+                "knowing how often places are looked at",
                 "lowers the error",
                 "raises the error",
             ),
@@ -31,15 +31,15 @@ RANKINGS = (
         (
             Answer(
                 "rankings-learn-bias",
-                "where a weak ranker logs, correcting 10,000 visits for places",
-                "adds more than 0.01 of NDCG@10 on other queries",
-                "adds at most 0.01 of NDCG@10 on other queries",
+                "correcting a weak ranker's clicks",
+                "adds more than 0.01 of NDCG@10",
+                "adds at most 0.01 of NDCG@10",
             ),
             Answer(
                 "rankings-learn-cost",
-                "where a strong ranker logs, correcting 1,000 visits for places",
-                "loses NDCG@10 on other queries",
-                "gains NDCG@10 on other queries",
+                "correcting a strong ranker's clicks",
+                "loses NDCG@10",
+                "gains NDCG@10",
             ),
         ),
     ),

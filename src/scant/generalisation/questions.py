@@ -17,21 +17,15 @@ GENERALISATION = (
             ),
             Answer(
                 "generalisation-length-no-growth",
-                "the excess risk of ListNet and SmoothDCG",
-                "does not grow with the length of lists, to within 0.05 of the exponent,",
-                "grows with the length of lists, by more than 0.05 of the exponent,",
+                "ListNet's and SmoothDCG's excess risk",
+                "is flat in length, within 0.05",
+                "grows with length, by over 0.05",
             ),
             Answer(
                 "generalisation-optimistic",
-                "the excess risk of squared loss and ListNet",
-                (
-                    "falls at least as 1/n, to within 0.05 of the exponent, where a ranker can be "
-                    "perfect"
-                ),
-                (
-                    "falls more slowly than 1/n, by more than 0.05 of the exponent, even where a "
-                    "ranker can be perfect"
-                ),
+                "without noise, excess risk",
+                "falls at least as 1/n, within 0.05",
+                "falls slower than 1/n, by over 0.05",
             ),
         ),
     ),

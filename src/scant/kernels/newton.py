@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from scant.kernels import compiled
+from scant.kernels.batch import factorise, solve
 from scant.kernels.pieces import (
     SUMS,
     keep,
@@ -21,26 +22,18 @@ from scant.kernels.sorting import sort_scores, sorter
 
 
 @compiled(fastmath=SUMS)
-def add_curvature(inverse, x, mean, odds, apart, product):
-    """Take a document into the matrix: add odds (x - mean) (x - mean)' to the inverse of `inverse`.
+def add_curvature(curvature, x, mean, odds, apart):
+    """Add odds (x - mean) (x - mean)' to the lower triangle of `curvature`.
 
-    By the formula of Sherman and Morrison. apart, product : float64 (features), scratch
+    apart : float64 (features), scratch
     """
-    d, root = x.shape[0], math.sqrt(odds)
-    for j in range(d):
+    root = math.sqrt(odds)
+    for j in range(x.shape[0]):
         apart[j] = root * (x[j] - mean[j])
-    square = 0.0
-    for j in range(d):
-        total, row = 0.0, inverse[j]
-        for l in range(d):  # noqa: E741
-            total += row[l] * apart[l]
-        product[j] = total
-        square += apart[j] * total
-    shrink = 1 / (1 + square)
-    for j in range(d):
-        row, factor = inverse[j], shrink * product[j]
-        for l in range(d):  # noqa: E741
-            row[l] -= factor * product[l]
+    for j in range(x.shape[0]):
+        row, factor = curvature[j], apart[j]
+        for l in range(j + 1):  # noqa: E741
+            row[l] += factor * apart[l]
 
 
 @compiled()
@@ -69,8 +62,8 @@ def play(rounds, tables, penalty, recorded, random, weights, updated):
     all_scores, all_odds = np.empty(largest, np.float32), np.empty(largest)
     scratch, bits = np.empty(largest), np.empty(largest, np.int64)
     order, ranked = np.empty(largest, np.uint32), np.empty(largest, np.int16)
-    by_score, inverse = sorter(all_scores), np.eye(d) / penalty
-    mean, slope, apart, product = np.empty(d), np.empty(d), np.empty(d), np.empty(d)
+    by_score, curvature, factor = sorter(all_scores), np.zeros((d, d)), np.empty((d, d))
+    mean, slope, apart = np.empty(d), np.empty(d), np.empty(d)
 
     for t in range(queries.shape[0]):
         filled = keep(recorded, filled, t, weights)
@@ -113,11 +106,10 @@ def play(rounds, tables, penalty, recorded, random, weights, updated):
                 mean[j] += odds[i] * x[i, j]
                 slope[j] += (odds[i] - gains[label[i]] / total) * x[i, j]
         for i in range(m):
-            add_curvature(inverse, x[i], mean, odds[i], apart, product)
+            add_curvature(curvature, x[i], mean, odds[i], apart)
+        factorise(curvature, 0.0, penalty, factor)
+        solve(factor, slope)
         for j in range(d):
-            step = 0.0
-            for l in range(d):  # noqa: E741
-                step += inverse[j, l] * slope[l]
-            weights[j] -= step
+            weights[j] -= slope[j]
         updated[t] = 1
     return queries.shape[0]

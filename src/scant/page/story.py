@@ -19,6 +19,7 @@ from scant.verdict import words
 from scant.verdict.readings import OVERALL
 
 SENTENCES = 2  # of an answer, at most
+WORDS = 14  # of a heading, at most
 PLACES = 3  # that a sentence names; of more it says how many
 WIDTH = 2.0  # of a dot, in percent of the scale
 
@@ -129,44 +130,53 @@ def _asks(question: Question, claim: dict) -> bool:
 
 
 def finding(answer: Answer, claim: dict) -> Markup:
-    """What was found, in words: "PDGD ranks better than DBGD on Digits, by 0.069, in 16 of 16
-    seeds".
+    """What was found, in a clause: "PDGD ranks better than DBGD on Digits, by 0.069 of NDCG@10".
 
-    Where its cells differ both sides are named, by their streams if these tell them apart, else by
-    their learners.
+    Its size, and where it is so, stand in it as far as there is room; `behind` says both.
     """
     verdict = claim["verdict"]
-    subject, holds = _capital(answer.subject), answer.holds.strip(",")
-    if verdict == words.SILENT:
-        text = "Nothing that could be measured here would deny that {} {}"
-        return Markup(text).format(answer.subject, holds)
+    subject, holds = _capital(answer.subject), answer.holds
+    if verdict in (words.SILENT, words.ALIKE):
+        why = "Not refutable here" if verdict == words.SILENT else "Like its control"
+        return Markup("{}: {} {}").format(why, answer.subject, holds)
     if verdict == "undecided":
         some, rest = _in_part(claim)
         if not some:
             return Markup("Undecided: whether {} {}").format(answer.subject, holds)
+        said = holds if some[0]["verdict"] == "holds" else answer.fails
         sides = _told_apart(some, rest)
-        said = answer.holds if some[0]["verdict"] == "holds" else answer.fails
-        return Markup("{} {}{}; undecided{}").format(subject, said, *sides)
+        full = Markup("{} {}{}; undecided{}").format(subject, said, *sides)
+        return _fitting(full, Markup("In part: {} {}").format(answer.subject, said))
     agreed, contrary, _ = _sides(claim)
     if verdict == words.DIFFERS:
-        so, not_so = _told_apart(agreed, contrary)
-        parts = (subject, answer.holds, so, answer.fails, not_so)
-        return Markup("{} {}{}, but {}{}").format(*parts)
-    said = answer.fails if verdict == "fails" else answer.holds
-    where = _places(agreed)
+        sides = _told_apart(agreed, contrary)
+        full = Markup("{} {}{}, not{}").format(subject, holds, *sides)
+        return _fitting(full, Markup("Not everywhere: {} {}").format(answer.subject, holds))
+    said = answer.fails if verdict == "fails" else holds
+    clause, mean = Markup("{} {}").format(subject, said), _overall(claim)
+    where, briefly = _where(claim), " on average" if mean else ""
+    size = _size(claim, mean or agreed, clause)
+    endings = (where + size, briefly + size, where, briefly)
+    return _fitting(*(clause + ending for ending in endings))
+
+
+def _fitting(*clauses: Markup) -> Markup:
+    """The first of some clauses that has no more words than a heading; else the last."""
+    fitting = (clause for clause in clauses if len(clause.striptags().split()) <= WORDS)
+    return next(fitting, clauses[-1])
+
+
+def _where(claim: dict) -> Markup:
+    """Where it is so: " on Digits", ", not on Letters", " in the mean over 5 cells"."""
+    agreed, contrary, _ = _sides(claim)
     if _overall(claim):
-        where = f" in the mean over {len(agreed)} cells"
-    text = Markup("{} {}{}").format(subject, said if where else said.strip(","), where)
-    if contrary:
-        text += Markup(", not{}").format(_places(contrary))
-    if verdict == words.ALIKE:
-        other = Markup("; but the same is so of {}, of which it should be false")
-        return text + other.format(claim["control"])
-    return text + _size(claim, _overall(claim) or agreed, text)
+        return Markup(f" in the mean over {len(agreed)} cells")
+    where = _places(agreed)
+    return where + Markup(", not{}").format(_places(contrary)) if contrary else where
 
 
 def _size(claim: dict, cells: list[dict], text: str) -> str:
-    """By how much, and in how many seeds: ", by 0.069 of NDCG@10, in 16 of 16 seeds".
+    """By how much: ", by 0.069 of NDCG@10".
 
     text : the finding so far, which may name the unit
     """
@@ -176,10 +186,8 @@ def _size(claim: dict, cells: list[dict], text: str) -> str:
     estimates, unit = [abs(cell["estimate"]) for cell in counted], claim["measures"]
     if unit.startswith(DIFFERENCE) and all(0.0 in (cell["from"], cell["to"]) for cell in counted):
         unit = unit.removeprefix(DIFFERENCE)
-        size = f", by {spread(estimates)}" + ("" if unit in text else f" of {unit}")
-    else:
-        size = f": {measured([cell | {'low': None} for cell in counted], unit)}"
-    return f"{size}, {_seeds(counted)}"
+        return f", by {spread(estimates)}" + ("" if unit in text else f" of {unit}")
+    return f": {measured([cell | {'low': None} for cell in counted], unit)}"
 
 
 def _counted_by_seeds(cells: list[dict]) -> list[dict]:
@@ -251,24 +259,23 @@ def _overturning(claim: Mapping) -> str:
 
 
 def evidence(claim: dict) -> list[Markup]:
-    """What was measured, "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10" (of several
-    cells in the one that decides), then what came out the other way or is undecided, and in how
-    many seeds it is so.
-
-    What the finding says of its size is not said again.
+    """What was measured, "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10 on Digits", in how
+    many seeds it is so, of several cells the one that decides, and what is undecided.
     """
     if claim["verdict"] == words.SILENT:
         return []
     agreed, contrary, rest = _sides(claim)
-    mean, counted = _overall(claim), _counted_by_seeds([*agreed, *contrary])
-    sized = claim["verdict"] in ("holds", "fails") and counted
+    mean = _overall(claim)
     if contrary:
         texts = _numbers_of_sides(claim, agreed, contrary)
-    elif sized and len(mean or agreed) > 1:  # their range is in the finding
-        decisive = measured([claim], claim["measures"], claim["deciding"])
-        texts = [Markup("the cell that decides, {}").format(decisive)]
     else:
-        texts = [_numbers(claim, mean or agreed, brief=bool(mean))]
+        texts = [_numbers(claim, mean or agreed, brief=bool(mean)) + _where(claim)]
+    if counted := _counted_by_seeds([*agreed, *contrary]):
+        how = "as claimed" if claim["verdict"] == "undecided" else "so"
+        texts.append(Markup("{} {}").format(how, _seeds(counted)))
+        if claim["verdict"] in ("holds", "fails") and len(mean or agreed) > 1 and not contrary:
+            decisive = measured([claim], claim["measures"], claim["deciding"])
+            texts.append(Markup("the cell that decides, {}").format(decisive))
     if rest:
         decided_on = {cell["stream"] for cell in agreed}
         where = _places([cell for cell in rest if cell["stream"] not in decided_on])
@@ -276,9 +283,8 @@ def evidence(claim: dict) -> list[Markup]:
         texts.append(Markup("undecided{}").format(where or in_cells))
     if claim["verdict"] == "undecided" and (claim["cells_holding"] or claim["cells_failing"]):
         texts.append(Markup("cell by cell it {}").format(words.cells(claim)))
-    if counted and not sized:
-        how = "as claimed" if claim["verdict"] == "undecided" else "so"
-        texts.append(Markup("{} {}").format(how, _seeds(counted)))
+    if claim["verdict"] == words.ALIKE:
+        texts.append(Markup("so of {}, too, of which it should be false").format(claim["control"]))
     return texts
 
 
