@@ -21,6 +21,8 @@ NOTE = (
     "left out. <code>make study</code> makes the whole page.</p>"
 )
 
+FINDINGS = 'The document <a href="../findings/">Findings</a>'
+
 
 def lighter(page: str) -> str:
     """The page without what is left out of a copy."""
@@ -29,6 +31,7 @@ def lighter(page: str) -> str:
     files = r'<a [^>]*href="(?!#|https?:|data:)[^"]*"[^>]*>(.*?)</a>'
     page = re.sub(files, r"\1", page, flags=re.DOTALL)
     page = page.replace("</h1>", f"</h1>\n{NOTE}", 1)
+    page = page.replace("<code>docs/findings.md</code> in scant's source", FINDINGS)
     classes: dict[str, str] = {}  # by style
 
     def named(tag: re.Match) -> str:
