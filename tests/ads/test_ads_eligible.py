@@ -220,7 +220,7 @@ def test_every_estimate_is_unbiased_over_all_logs_that_there_can_be():
         tally = summing.summary(sa.Log.from_frame(made), policies).all()
         total += chance
         for name in shown:
-            cells, _, count = tally.of(name)
+            cells, _, count = tally.table(name)
             mean[name] += chance * tally.mean(name)
             weight[name] += chance * (cells @ count / 3 if name else 1)
         for name, policy in policies.items():

@@ -205,7 +205,7 @@ def uniform_ads(tally) -> int | None:
     without lists see `amounts.uniform_ads`.
     """
     if tally.eligible:
-        uniform = np.abs(tally.of(Uniform.kind)[0] - 1).max() < 1e-9
+        uniform = np.abs(tally.table(Uniform.kind)[0] - 1).max() < 1e-9
         return len(tally.ads) if uniform else None
     propensity = tally.cells[""].first
     return (
@@ -270,7 +270,7 @@ def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, floa
     """A policy's mean weight, and its betting interval at `evaluation.ALARM`, wider by
     `logs.SLACK`.
     """
-    weight, _, count = tally.of(policy)
+    weight, _, count = tally.table(policy)
     largest, slack = max(largest, float(weight.max())), logs.SLACK
     if users is not None:
         quotient = users.mean_weight(policy, largest)

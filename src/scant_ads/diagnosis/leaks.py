@@ -182,7 +182,7 @@ def uniform_rates(test, training) -> list[tuple[float, float]]:
         return []
     bounds, random, confidence = [], generator(0, "advice", "others"), 1 - ALARM / 4
     for tally in (test, training):
-        weight, reward, count = tally.of(Uniform.kind)
+        weight, reward, count = tally.table(Uniform.kind)
         if len(tally.users.settle().key):
             return []
         low, above = (

@@ -474,7 +474,7 @@ def _from_clicks(rewards: Rewards, tally) -> Iterator[Problem]:
 
     rewarded = int(sum(counts[0] for counts in rewards.counts.values()))
     for name, of_ads in rewards.policy_rows.items():
-        weight, reward, count = tally.of(f"{logs.POLICY}{name}")
+        weight, reward, count = tally.table(f"{logs.POLICY}{name}")
         both = int(count[(weight > 0) & (reward > 0)].sum())
         likely = sum(
             rewards.counts[ad][0] * rows / int(tally.ads[ad][0].sum())

@@ -166,7 +166,7 @@ class Judge:
             these rows alone tell its CTR; see `arms.own_rows`
         ad : the policy's only ad, if it has one
         """
-        cells = self.tally.of(key)
+        cells = self.tally.table(key)
         possible = possible or self._certain(cells[0])
         largest = float(cells[0].max())
         if sample is not None:
@@ -326,7 +326,7 @@ class Judge:
         elif self._at_once and None not in (judged.sample, base.sample):
             lift = arms.Ratio(*zip(judged.sample, base.sample, strict=True))
         elif self._at_once and self.over_today and _is_exact(self.rows[-1]):
-            lift = lifts.single(*self.tally.of(judged.key), judged.largest, random)
+            lift = lifts.single(*self.tally.table(judged.key), judged.largest, random)
         elif self._at_once and self.tally.knows_both(pair):
             lift = lifts.of_rows(quotients.ratio, self.tally.both(pair), largest, random)
         return lift or lifts.quotient(judged.bounds, base.bounds)
@@ -571,7 +571,7 @@ class Judge:
         if self.places:
             return {}
         mix = {Logging.kind: mixes.of_log(self.of_today)}
-        mix |= {} if self.today_is_uniform else {Uniform.kind: mixes.of_alike(self.tally)}
+        mix |= {} if self.today_is_uniform else {Uniform.kind: mixes.of_uniform(self.tally)}
         return mix | {
             name: mixes.of_policy(self.tally, name, policy) for name, policy in named.items()
         }

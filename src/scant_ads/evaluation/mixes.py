@@ -46,7 +46,7 @@ def of_policy(tally: Tally, name: str, policy: Policy | Always | Column) -> dict
     return shares
 
 
-def of_alike(tally: Tally) -> dict[str, float]:
+def of_uniform(tally: Tally) -> dict[str, float]:
     """The share of visits in which the uniform policy shows each ad, by ad. It shows all ads, or
     all eligible ones, with equal probability.
     """

@@ -49,7 +49,7 @@ class Course:
             square = both = float(squares.sum())
         else:
             alike = tally.uniform_divisor if key == Uniform.kind else 1
-            weight, reward, count = tally.of(key)
+            weight, reward, count = tally.table(key)
             weight = weight if key else np.ones_like(reward)
             rows = tally.lengths.astype(float)
             sums = np.array(tally.segments[key], float) / SCALE / alike

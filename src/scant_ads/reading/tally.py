@@ -173,7 +173,7 @@ class Tally:
 
     @property
     def uniform_divisor(self) -> int:
-        """The number by which sums of the policy "uniform" are divided; see `weight_of_alike`.
+        """The number by which sums of the policy "uniform" are divided; see `uniform_weight`.
 
         It is the number of ads, which is known at the end only; 1 where visits have lists of
         eligible ads.
@@ -224,7 +224,7 @@ class Tally:
         self.cells.setdefault("", Cells()).add(log.propensity, log.reward)
         clicked = np.flatnonzero(log.reward)
         reward, of_click = log.reward[clicked], piece[clicked]
-        alike = weight_of_alike(log)
+        alike = uniform_weight(log)
         terms = {"": reward, Uniform.kind: reward * alike[clicked]}
         if log.together is not None:
             of_all = {"": np.ones(len(log))} | dict(weights)
@@ -278,7 +278,7 @@ class Tally:
         apart : policies of which no two can show the same ad, so that pairs of these need no table
         """
         clicked, apart = np.flatnonzero(log.reward), {*apart}
-        reward, alike = log.reward[clicked], weight_of_alike(log)[clicked]
+        reward, alike = log.reward[clicked], uniform_weight(log)[clicked]
         tables = {
             (Uniform.kind, name): (reward * alike, reward * weight[clicked])
             for name, weight in weights.items()
@@ -296,7 +296,7 @@ class Tally:
                 cells.add(*table)
             self._merge_pair(pair, cells)
 
-    def of(self, policy: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def table(self, policy: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A policy's table: its weights, the rewards, and how many rows have each pair of a weight
         and a reward; three arrays of one length.
 
@@ -335,7 +335,7 @@ class Tally:
             1
         """
         if not pair[1]:
-            weight, reward, count = self.of(pair[0])
+            weight, reward, count = self.table(pair[0])
             return Both(
                 weight,
                 np.ones(len(count)),
@@ -388,7 +388,7 @@ class Tally:
 
     def drift(self, name: str) -> health.Drift:
         """Test whether a policy's weighted rewards drift; see `health.drift`."""
-        first, reward, count = self.of(name)
+        first, reward, count = self.table(name)
         square = float(count @ (first * reward if name else reward) ** 2)
         ads = self.uniform_divisor if name == Uniform.kind else 1
         sums = self.segments[name] / ads
@@ -443,7 +443,7 @@ class Tally:
         return tests
 
 
-def weight_of_alike(log: Visits) -> np.ndarray:
+def uniform_weight(log: Visits) -> np.ndarray:
     """The weights whose sums the policy "uniform" has, float64 (rows): 1 / p, or, with lists of
     eligible ads, (1 / length) / p.
 
