@@ -1,6 +1,6 @@
-"""Ridge regression and boosted trees of what it leaves: a ranker that is not linear.
+"""Ridge regression, and boosted trees of its residuals: a ranker that is not linear.
 
-With it a study asks whether what few grades cost depends on how rich the model is.
+With it a study asks whether the cost of few grades depends on the class of rankers.
 """
 
 from typing import ClassVar
@@ -22,8 +22,8 @@ REFITS = Setting(
 
 
 class Boosted(Ridge):
-    """Ranks by x' w + f(x): w of ridge regression of all grades seen, greedily, and f of boosted
-    trees (LightGBM's) that were fitted to what x' w left of the grades at the last refit.
+    """Ranks greedily by x' w + f(x): w is of ridge regression of all grades seen, f of boosted
+    trees (LightGBM's) that were fitted to its residuals at the last refit.
     """
 
     kind = "boosted-ridge"
@@ -58,9 +58,8 @@ class Boosted(Ridge):
         return self.own_ranking
 
     def learn(self, features, grades, ranking) -> bool:
-        """Take in the grades of the first k documents shown, and refit trees in rounds `refitted`.
-
-        Returns True, as ridge regression changes in every round.
+        """Take in the grades of the first k documents shown; refit the trees after the rounds
+        `refitted`. Returns True, as ridge regression changes in every round.
         """
         shown = ranking[: self.k]
         self.seen.append((features[shown], grades[shown]))

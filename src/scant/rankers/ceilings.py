@@ -1,5 +1,5 @@
-"""The most that a learner could lose on a simulated stream: what says whether a bound could have
-been exceeded there.
+"""The most that a learner could lose on a simulated stream, which says whether a bound could have
+been exceeded.
 
 Streams are drawn again, as `scant.data.simulated.simulate` draws them, since claims are judged
 without their files.
@@ -24,13 +24,12 @@ ASCENTS = 20  # steps of an ascent to the worst weights; most end after five
 def worst_losses(
     drawn: dict, seed: int, measure: str, empty: str, rounds: np.ndarray
 ) -> np.ndarray:
-    """What the worst ranking of each query would have lost of `measure` after some numbers of
-    rounds, float64.
+    """The largest loss in `measure`, summed over the first t rounds, for each t of `rounds`
+    (float64): every query is ranked worst.
 
-    Whole passes are summed. A pass that is not whole counts the most that as many of its queries
-    could lose.
+    Of a pass that is not whole, the queries that can lose most count.
 
-    drawn : the stream as `scant.rankers.family.Contextual.details` has it
+    drawn : how the stream is drawn, see `scant.rankers.family.Contextual.details`
     empty : the reading of queries without a relevant document
     rounds : int64
     """
@@ -53,8 +52,9 @@ def _by_query(drawn: str, seed: int, measure: str, empty: str) -> np.ndarray:
 
 
 def _worst(grades: np.ndarray, measure: str) -> np.ndarray:
-    """The measure of each of some lists of grades (queries x m), each with a relevant document, in
-    ascending order.
+    """The measure of each query's worst ranking, by ascending grade.
+
+    grades : (queries, m), each row with a relevant document
     """
     ascending = np.sort(grades, axis=1)
     if measure == "ap":
@@ -76,11 +76,10 @@ def worst_surrogate(drawn: dict, seed: int, surrogate: str, radius: float) -> fl
     """The mean over queries of a convex surrogate's value at the worst weights of the ball ||w|| <=
     radius.
 
-    A convex function is largest on the sphere. Each step of an ascent goes to the point of the
-    sphere in the direction of the gradient. So the value at its end is attained in the ball, and
-    may be below the largest.
+    A convex function is largest on the sphere. Each step of an ascent goes to the sphere's point in
+    the gradient's direction: the value at its end is attained, but may be below the largest.
 
-    drawn : the stream as `scant.rankers.family.Contextual.details` has it
+    drawn : how the stream is drawn, see `scant.rankers.family.Contextual.details`
     """
     return _ascended(*_draw(drawn, seed), surrogate, radius)
 
@@ -107,12 +106,12 @@ def _ascended(drawn: str, seed: int, surrogate: str, radius: float) -> float:
 
 
 def _turned(slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
-    """Gradients in the scores of each query as gradients in the weights (queries x d)."""
+    """Each query's gradient in the weights (queries x d), of `slopes`, those in the scores."""
     return np.einsum("qmd,qm->qd", features, slopes)
 
 
 def _draw(drawn: dict, seed: int) -> tuple[str, int]:
-    """The stream as text, and the seed of its draw."""
+    """The arguments of `_queries`, which can be cached: `drawn` as JSON, and the draw's seed."""
     return json.dumps(drawn, sort_keys=True), 0 if drawn["settings"]["shared"] else seed
 
 

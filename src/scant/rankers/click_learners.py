@@ -157,7 +157,7 @@ def team_draft(
 
 
 def _looks(colour: str, marker: str, navigational: str, informational: str) -> dict[str, Look]:
-    """How a learner is drawn, by its user: the markers of any other user and of these two."""
+    """A learner's looks by user: a marker for each of these two users, `marker` for all others."""
     return {
         "": Look(colour, marker),
         "navigational": Look(colour, navigational, "--"),
@@ -186,11 +186,11 @@ class FromClicks(Contextual):
 
     @classmethod
     def complete_settings(cls, entry, readings, facts):
-        """As of all learners; of `facts` it takes the largest grade.
+        """See `Contextual.complete_settings`; of `facts` it takes the largest grade.
 
         Raises
         ------
-        SettingError : its user has no probabilities for such grades
+        SettingError : its user has no probabilities for grades up to it
         """
         chosen = entry.get("user", USER.absent)
         user = clicks.user_for(chosen, facts["largest_grade"])
@@ -216,7 +216,7 @@ class FromClicks(Contextual):
         raise NotImplementedError
 
     def events(self, ranking) -> list[int]:
-        """Nothing is clipped or idle."""
+        """Whether it explores; whether others than its top documents were shown on top; 0; 0."""
         return [int(self.explores), set(ranking[: self.k]) != set(self.own_ranking[: self.k]), 0, 0]
 
     def loop(self, stream, records):

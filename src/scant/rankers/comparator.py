@@ -57,8 +57,8 @@ def best_fixed(
     Returns
     -------
     best : float64 (n), the sum of the surrogate over the first t rounds, at the best weights
-    gap : float64 (n), by how much the least possible sum may be smaller
-    norm : float64 (n), of the best weights
+    gap : float64 (n): no weights in the ball have a sum below best - gap
+    norm : float64 (n), the norms of the best weights
     """
     weights, rows = np.zeros(stream.features.shape[1]), np.empty((3, len(rounds)))
     for n, t in enumerate(rounds):

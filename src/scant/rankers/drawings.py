@@ -87,7 +87,7 @@ def curves(frame: pd.DataFrame, lost: bool = False):
     """Draw time averages by round: a curve and a band for each learner, with its name beside it if
     they are few.
 
-    lost : draw what they are short of 1, on a logarithmic axis, which tells values near 1 apart
+    lost : whether to draw 1 - average, on a logarithmic axis, which tells averages near 1 apart
     """
     style.apply()
     frame = panels.distinct(panels.named(frame))
@@ -183,8 +183,8 @@ def regrets(frame: pd.DataFrame):
 
 
 def _by_steps(looks: dict, frame: pd.DataFrame) -> dict:
-    """The looks with the colour and marker of their steps for learners whose steps need no rate, if
-    they are free.
+    """The looks by learner; one whose steps need no rate gets the colour and marker of its steps,
+    unless another learner has them.
     """
     looks = dict(looks)
     for learner, way in frame[["learner", "steps"]].drop_duplicates().itertuples(index=False):
@@ -421,7 +421,9 @@ def _mark_reading(axis, bought: pd.DataFrame) -> None:
 
 
 def _zero(frame: pd.DataFrame) -> str:
-    """What 0 is in figures of differences to the best learner from every grade."""
+    """What 0 stands for, in words, in figures of differences to the best learner from every
+    grade.
+    """
     return f"0: the best linear learner from every grade ({', '.join(frame['reference'].unique())})"
 
 
@@ -587,7 +589,7 @@ def _wrapped(labels: dict) -> dict:
 
 
 def _lines(labels) -> int:
-    """How many lines the tallest of some labels would need if each had as many."""
+    """The height of some labels in lines of text, each label as tall as the tallest."""
     labels = list(labels)
     return len(labels) * (1 + 0.7 * max(label.count("\n") for label in labels))
 
@@ -596,8 +598,9 @@ def steps(frame: pd.DataFrame):
     """Draw the final NDCG@10 of each way to play: a line for each learner, panels by experiment and
     stream.
 
-    Where a learner plays in one way only, panels have the same lines, and their names stand on the
-    left alone. A learner that plays as another one of its base does has a line of its own.
+    frame : each row has a learner (`base`) and its way to play (`steps`). Rows with the same base
+        and way get a line each. If no learner plays in two ways, all panels have the same lines,
+        named on the left alone
     """
     style.apply()
     again = frame.duplicated(["experiment", "stream", "base", "steps"])

@@ -1,11 +1,11 @@
 """Unbiased estimates of a surrogate's gradient from the grades of the k documents on top (thesis
 3.3.3).
 
-With probability gamma, RTop-kF shows a uniformly random ranking; otherwise it shows the ranking by
-its scores. So a document i is among the k on top with probability p(i), and a pair {i, j} with
-probability p(i, j). A gradient that is a sum of terms that depend on one grade each (or on two) is
-estimated by the sum of the terms that are seen, each divided by the probability of seeing it (Lemma
-25). For k above the papers' 1 and 2 this is the estimator of Horvitz and Thompson.
+With probability gamma, RTop-kF shows a uniformly random ranking, else the ranking by its scores. So
+a document i is among the k on top with probability p(i), and a pair {i, j} with p(i, j). A gradient
+that is a sum of terms that depend on one grade each (or on two) is estimated by the sum of the
+terms seen, each divided by the probability of seeing it (Lemma 25): for any k the estimator of
+Horvitz and Thompson.
 """
 
 from itertools import combinations

@@ -158,7 +158,9 @@ IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "queries", "empty")
 
 
 def _with_learner(fits: Callable[[dict], bool]):
-    """The condition of `Shown.shows` that an experiment has a learner whose settings fit."""
+    """The condition of `Shown.shows` that `fits` holds for the settings of a learner of the
+    experiment.
+    """
 
     def shows(study: dict, experiment: str) -> bool:
         return any(
@@ -175,7 +177,10 @@ LEARNS_FROM_WHAT_IT_SAW = _with_learner(lambda learner: learner["kind"] == "seen
 
 
 def _steps(suffix: str, of: str, seen: str) -> tuple[Shown, Shown]:
-    """The figure and the table of steps that need no rate beside those at a rate."""
+    """The figure and the table that compare steps that need no rate with steps at a rate.
+
+    suffix : of the figure's and the table's ids; of, seen : words of their captions and headings
+    """
     caption = (
         f"Steps that need no rate, and steps at a rate, of {of}: time-averaged NDCG@10 at the "
         "horizon. The best rate in hindsight is the best of its grid on the reported seeds "
@@ -315,9 +320,9 @@ class Contextual(Family):
         }
 
     def _which_queries(self, study: dict, experiment: dict, stream: str) -> dict:
-        """The setting `queries` of a run, given only if queries are resampled, or else `unvisited`,
-        given only if some are kept out; this and `judged` where a learner starts from judged lists.
-        The adversary's are always played as they come.
+        """The settings of a run that say which queries it visits: `queries` if they are resampled,
+        or else `unvisited` if some are kept out; `unvisited` and `judged` if a learner of the
+        experiment starts from judged lists; none against the adversary.
         """
         settings = study["streams"][stream]
         chosen = experiment["queries"] or ("resampled" if "dataset" in settings else "all")
@@ -406,10 +411,9 @@ class Contextual(Family):
 
 
 def _on(separable: bool, measure: str):
-    """The condition of `Shown.shows` that an experiment has separable streams, or that it has
-    others; for a figure of AP, that the study has a learner that is about AP.
-
-    The adversary counts as neither.
+    """The condition of `Shown.shows` that the experiment has a stream that is separable (or, if
+    not `separable`, one that is not), the adversary aside; and, if `measure` is "ap", that a
+    learner of the study learns AP.
     """
 
     def shows(study: dict, experiment: str) -> bool:

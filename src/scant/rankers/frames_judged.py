@@ -42,17 +42,17 @@ def worth_in_rounds(rounds: np.ndarray, curve: np.ndarray, value: float) -> floa
 def overtaken_in(rounds: np.ndarray, gaps: np.ndarray) -> float:
     """The round from which on a learner is overtaken by another; the last one if it never is.
 
-    rounds, gaps : float64 (n), ascending rounds, and its lead up to each of them, summed
+    rounds, gaps : float64 (n), ascending rounds, and the learner's lead summed up to each
     """
     ahead = np.flatnonzero(np.diff(gaps, prepend=0.0) >= 0)
     return float(rounds[ahead[-1]]) if len(ahead) else float(rounds[0])
 
 
 def beside_cold(rows: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """For each learner that starts from judged lists, its rows, and the rows of the first learner
-    of the same stream that starts cold.
+    """For each stream and each learner that starts from judged lists there, the learner's rows and
+    the cold learner's.
 
-    rows : at chosen rates
+    rows : of one experiment, at chosen rates
     """
     for _, of_stream in rows.groupby("stream", sort=False):
         ridge = of_stream[of_stream["kind"] == Ridge.kind]
@@ -64,13 +64,14 @@ def beside_cold(rows: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, pd.DataFrame
 
 
 def by_seed(rows: pd.DataFrame, cold: pd.DataFrame) -> pd.DataFrame:
-    """What each seed of a learner comes to, by seed.
+    """A learner against the cold one, a row for each seed in which neither failed, with the columns
 
-    worth : for a ranker of lists alone, the round of the cold learner whose own ranking of queries
-        never visited is as good; beyond : whether none is, `worth` being the last round
-    overtaken : for such a ranker, the round from which on the cold learner shows better lists
-    first, late : NDCG@10 of the lists shown over the first `FIRST` rounds, or those of them that
-        were kept, and over the last tenth, less the cold learner's
+    worth : for a ranker of lists alone, the round after which the cold learner ranks queries never
+        visited as well; the last round if it never does, and then `beyond` is 1
+    overtaken : for a ranker of lists alone, the round from which on the cold learner shows better
+        lists
+    first, late : NDCG@10 of the lists shown over the first `FIRST` rounds (up to the last kept
+        round among them) and over the last tenth, less the cold learner's
     """
     seeds, colds = {}, dict(list(cold.groupby("seed")))
     alone = rows["start"].iloc[0] == ALONE
@@ -97,14 +98,13 @@ def by_seed(rows: pd.DataFrame, cold: pd.DataFrame) -> pd.DataFrame:
 
 
 def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Each start from judged lists: NDCG@10 of queries never visited by the learner's own ranking
-    after the last round (`unvisited`), and the means over seeds of what `by_seed` has.
+    """A row for each learner that starts from judged lists, on each stream, with means over seeds.
 
-    grades : bought with the lists, on average over seeds
-    cue_tells : how much the cue of a judge who leans says of grades, see
-        `scant.rankers.judges.Judge`
-    worth_median : over seeds; beyond : how many seeds are worth more than all rounds
-    first_worst : the seed that is furthest behind the cold learner at first
+    unvisited : NDCG@10 of the learner's own ranking after the last round, on queries never visited
+    worth, overtaken, first, late : see `by_seed`; worth_median : the median over seeds; beyond : in
+        how many seeds the lists are worth more than all rounds; first_worst : the least `first`
+    grades : how many grades the lists have
+    cue_tells : what the judge's cue tells of grades, see `scant.rankers.judges.Judge`
     """
     rows = []
     for experiment, part in _tuned(traces, details):
@@ -134,11 +134,11 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def by_grades(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The points of two parts of a figure, by stream.
+    """The points of a figure: for each stream, of two panels (the column `part`).
 
-    `WORTH` : NDCG@10 of queries never visited by the number of `grades` bought: of the cold
-        learner, one a round, and of the rankers of lists alone, a line for each judge
-    `START` : the lists shown over the first rounds, less the cold learner's, by judge and `start`
+    `WORTH` : NDCG@10 on queries never visited, by the number of `grades` bought: of the cold
+        learner, which buys one a round, and of rankers of lists alone, a line for each judge
+    `START` : `by_seed`'s `first`, by judge and `start`
 
     Raises
     ------

@@ -58,9 +58,8 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
     `own` is of the learner's own ranking, without exploration; `late` and `own_late` are over the
     last tenth of the rounds; `unvisited` is of queries that a seed never visits, after the last
-    round. `to_unbiased` and `to_full` are paired differences, on the same seeds,
-    to the unbiased estimate from as many grades and to every grade seen, both of the same loss;
-    `to_listnet` is that to ListNet.
+    round. `to_unbiased`, `to_full` and `to_listnet` are differences, paired by seed, to the
+    unbiased estimate from as many grades and to every grade seen, of the same loss, and to ListNet.
     """
     rows = []
     for key, group, last in final_rows(traces, details):
@@ -137,13 +136,12 @@ def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def by_returns(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The NDCG@10 of learners from one grade and from all, by how often a query returns and by
-    whether they remember grades, less that of the best linear one that sees every grade and
-    forgets.
+    """The NDCG@10 of the best learners from one grade and from all, with and without memory, less
+    that of the best linear one that sees every grade and forgets; by how often a query returns.
 
-    It is of the lists shown, on average over the rounds, or, in the panel `UNVISITED`, of queries
-    that are never visited, after the last round. Differences are paired by seed, with 95 % t
-    intervals over seeds; the best learners are chosen as by `by_feedback`.
+    It is of the lists shown, averaged over the rounds, or, in the panel `UNVISITED`, of queries
+    never visited, after the last round. Differences are paired by seed, with 95 % t intervals over
+    seeds; the best learners are chosen as by `by_feedback`.
 
     returns : rounds / queries visited
     line : the generator of a stream, whose points are joined, or "data", whose points are not
@@ -196,12 +194,13 @@ def paired(group: pd.DataFrame, others: pd.DataFrame, measure: str) -> pd.Series
 
 
 def best(part: pd.DataFrame, tuning: str, keys: tuple[str, ...]) -> Iterator[tuple]:
-    """The best learner of each kind on each stream of an experiment: the stream and the values of
-    `keys`, of how many learners it is the best, and its final rows at its rate, of reported seeds.
+    """For each stream of an experiment and each combination of values of `keys`: the tuple of both,
+    how many learners have them, and the best one's final rows, on reported seeds at its rate.
 
-    Which one is best, by NDCG@10 of the lists shown, is chosen as rates are: on seeds of their own,
-    if the experiment sets some aside and the reading `tuning` is "held-out".
+    The best has the highest mean NDCG@10 of the lists shown; on seeds of their own, if the
+    experiment sets some aside and the reading `tuning` is "held-out".
 
+    part : the traces of the experiment
     keys : columns of the traces, or of `_feedback`; learners with NaN in one are left out
     """
     ends = finals(part)
@@ -217,8 +216,8 @@ def best(part: pd.DataFrame, tuning: str, keys: tuple[str, ...]) -> Iterator[tup
 
 
 def _feedback(rows: pd.DataFrame) -> dict[str, pd.Series]:
-    """The columns of `FEEDBACK`, `ALL` and `MEMORY` that traces lack: no `seen` for those
-    without feedback or weights, no `use` for those that the figure by feedback leaves out.
+    """The columns of `FEEDBACK` and `ALL` that traces lack. NaN: `seen` of learners of `LEFT_OUT`,
+    `use` of those that the figure by feedback leaves out.
     """
     of_clicks = rows["user"] != ""
     grades = rows["k"].map(lambda k: NUMBERS.get(k, str(k)))
@@ -257,10 +256,10 @@ def played_in_a_way(
     way: str,
     beside: dict,
 ) -> dict:
-    """A row that `drawings.steps` draws: the final NDCG@10 of a learner.
+    """A row of a frame for `drawings.steps`: the final NDCG@10 of a learner.
 
-    key, group, last : of `final_rows`
-    base, way : the line that it is drawn on, and the way to play that its point stands for
+    key, group, last : see `final_rows`
+    base : the line that the point is drawn on; way : the way to play that it stands for
     beside : further columns
     """
     run = group.iloc[0]

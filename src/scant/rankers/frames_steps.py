@@ -25,12 +25,10 @@ MEASURES = {"ap": "AP", "ndcg": "NDCG", "ndcg@10": "NDCG@10"}
 
 
 def ways(traces: pd.DataFrame) -> pd.DataFrame:
-    """The final rows of all ways to take steps that an experiment has, on reported seeds, with two
-    more columns.
+    """The final rows, on reported seeds, of all ways to take steps, with three more columns.
 
-    base : the learner, whatever its steps: the settings `BASE` in words
-    edge : of a rate that was chosen, whether it is the last of its grid, see
-        `scant.rankers.traces.edge`
+    base : the learner whatever its steps, in words made of the settings `BASE`
+    edge : at which edge of its grid a chosen rate is, see `scant.rankers.traces.edge`
     steps : `TUNED` (a rate chosen on other seeds), `BEST` (the best on these seeds), `THEORY`, a
         single rate as "rate 0.01", or the name of steps that need no rate
 
@@ -113,13 +111,11 @@ def seen_words(objective: str, way: str, gamma: float) -> str:
 
 
 def behind_best(rows: pd.DataFrame, base: str | None = None) -> pd.Series:
-    """Each row's final NDCG@10 less that of its base at the best rate in hindsight, on the same
-    stream and seed.
-
-    NaN where the base has no grid of rates.
+    """Each row's final NDCG@10 less its base's at the best rate in hindsight, on the same stream
+    and seed; NaN where the base has no grid of rates.
 
     rows : of `ways`
-    base : the base to compare all others with, in place of their own
+    base : the base to compare all rows with, in place of their own
     """
     best = rows[rows["steps"] == BEST].set_index(["experiment", "stream", "base", "seed"])[MEASURE]
     runs = rows.assign(base=base or rows["base"])[list(best.index.names)]
@@ -129,10 +125,10 @@ def behind_best(rows: pd.DataFrame, base: str | None = None) -> pd.Series:
 def compared(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The final time-averaged NDCG@10 of each way to take steps, with 95 % t intervals over seeds.
 
-    There are rows for the learners that have steps that need no rate, and for ListNet. `own` is of
-    the learner's own ranking, without exploration. `to_best` is the paired difference to the same
-    learner at its best rate in hindsight, `to_listnet` the one to ListNet at the best rate of
-    ListNet's. `explored` is the share of rounds that explored.
+    Rows are of learners that have steps that need no rate, and of ListNet. `own` is of the
+    learner's own ranking, without exploration. `to_best` and `to_listnet` are paired differences to
+    the same learner, and to ListNet, at their best rates in hindsight. `explored` is the share of
+    rounds that explored.
 
     Raises
     ------

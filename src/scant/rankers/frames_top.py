@@ -114,11 +114,12 @@ def regret_table(
 
 
 def final_rows(traces: pd.DataFrame, details: dict):
-    """For each learner: its key, its final rows (reported seeds, chosen rate), and all such rows of
-    its experiment.
+    """For each learner on each stream: key, group, last.
 
-    These rows have the measures of both rankings over the last tenth of the rounds, too, as
-    "ndcg@10 late".
+    key : its experiment, stream and learner (`GROUP`)
+    group : its final rows, on reported seeds at its chosen rate, with the measures of both rankings
+        over the last tenth of the rounds, too, such as "ndcg@10 late"
+    last : these rows of all learners of its experiment
     """
     for experiment, part in traces.groupby("experiment", sort=False):
         last = finals(part)
@@ -132,8 +133,8 @@ def final_rows(traces: pd.DataFrame, details: dict):
 
 
 def _identity(key: tuple, group: pd.DataFrame, details: dict) -> dict:
-    """The columns that identify a learner and its settings as played; None or NaN for settings
-    without effect.
+    """The columns that say which learner it is and which settings it played with; None or NaN for
+    settings without effect. key, group : see `final_rows`
     """
     run = group.iloc[0]
     descends, explores, smooths = (
@@ -197,9 +198,8 @@ def regrets(
 def growth(group: pd.DataFrame) -> dict:
     """How a learner's mean regret over seeds grows with the round: the columns of `slope_columns`.
 
-    Where the mean regret is not above 0 in some round (`nonpositive` counts them) there is no
-    slope: a learner may be better than the best fixed weights for a while. `from_round` is the
-    first round that slopes use.
+    Where it is not above 0 in some round (`nonpositive` counts them) there is no slope: a learner
+    may be better than the best fixed weights for a while. `from_round` : the first round used
     """
     columns = slope_columns(runs(late_rounds(group, "end"), "round"), POINTS)
     start, _ = columns.pop("from"), columns.pop("to")  # slopes end at the horizon
@@ -209,8 +209,7 @@ def growth(group: pd.DataFrame) -> dict:
 def curves(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The frame of figures over rounds: averages over seeds.
 
-    Of all learners except the ideal ranking, and those whose steps need no rate: `frames_steps` has
-    them.
+    The ideal ranking is left out, and learners whose steps need no rate: `frames_steps` has them.
     """
     learning = traces[(traces["kind"] != "ideal") & ~free(traces)]
     frame = averages(learning, details, MEASURE, ("objective", "k", "user"))

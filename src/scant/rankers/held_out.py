@@ -1,8 +1,7 @@
 """Rankers that have seen every grade of the other queries: how well new queries can be ranked.
 
-Boosted trees are the ceiling. The best linear ranker shows how near to that ceiling a linear model
-comes. By as much as a linear learner is behind the best linear ranker, it pays for its feedback and
-for learning as it goes.
+Boosted trees are the ceiling; the best linear ranker shows how near a linear model comes. What a
+linear learner is behind that ranker is the price of its feedback, and of learning as it goes.
 """
 
 from collections.abc import Callable
@@ -84,7 +83,7 @@ class HeldOut(Contextual):
             check_lightgbm()
 
     def fit(self, stream) -> None:
-        """Fit the models.
+        """Fit a model for each fold, to the queries of the other folds.
 
         Raises
         ------
@@ -126,7 +125,7 @@ class HeldOut(Contextual):
 
 
 def _documents(features: np.ndarray) -> bytes:
-    """What stands for a query's documents, in whatever order they are."""
+    """A hash of a query's documents, whatever their order."""
     return blake2b(b"".join(sorted(row.tobytes() for row in features)), digest_size=16).digest()
 
 

@@ -20,8 +20,8 @@ ITERATE = Setting(
 class Iterates:
     """The weights of all rounds so far; a learner ranks by `mean`, an average of them.
 
-    A suffix of the rounds up to t, counted from 0, begins at half the largest power of two up to t,
-    so that two sums are enough.
+    The "suffix" of rounds that ends at round t, counted from 0, begins at half the largest power of
+    two up to t, so that two sums are enough.
     """
 
     def __init__(self, iterate: str):

@@ -98,8 +98,8 @@ def check_column(judge, is_there) -> None:
 
 
 def check_fits(judge, largest_grade: int | None = None, features: int | None = None) -> None:
-    """Raise a SettingError for a judge of other grades or features than a stream's; None where
-    these are not known.
+    """Raise a SettingError if a judge's table has not the stream's grades, or the cue is none of
+    its features. largest_grade, features : of the stream; None if not known
     """
     if not isinstance(judge, Mapping):
         return
@@ -116,7 +116,7 @@ def check_fits(judge, largest_grade: int | None = None, features: int | None = N
 def check_number(lists: int, judged: float, queries: int) -> None:
     """Raise a SettingError for more lists than judged queries.
 
-    judged : the experiment's setting; queries : of the stream
+    judged : how many queries are judged, or their share, see `part_of`; queries : of the stream
     """
     if lists > (judged_queries := part_of(judged, queries)):
         raise SettingError(
@@ -126,7 +126,7 @@ def check_number(lists: int, judged: float, queries: int) -> None:
 
 
 def part_of(how_many: float, queries: int) -> int:
-    """A number of queries, as it is if it is 1 or more, or else as a share of all."""
+    """How many of `queries` are meant: `how_many` is a number from 1 on, below 1 a share."""
     return int(how_many if how_many >= 1 else round(how_many * queries))
 
 
@@ -146,8 +146,8 @@ class Judge:
     """A judge of a stream's queries.
 
     cue : float32 (documents of the stream), what the judge leans on; None if it does not lean
-    told : how many standard deviations of grades a ridge regression on every grade adds for one of
-        the cue: near 0 if the cue is useless. NaN without a cue
+    told : the cue's standardised coefficient in a ridge regression of every grade: near 0 if the
+        cue is useless; NaN without a cue
     """
 
     def __init__(self, judge, stream, random: np.random.Generator):

@@ -2,9 +2,9 @@
 
 A learner is a class with `rank(features)` and `learn(features, grades, ranking)`, in plain Python.
 Built-in ones also have a compiled loop in `scant.kernels`, which their `loop()` names and studies
-play; tests check that it does the same as the class. The classes are here, in `top` (feedback at
-the top) and in `click_learners`. A user's own learner is named as `module:Class` in the settings,
-and made as `Class(features=d, rate=rate, random=generator, **options)`.
+play; tests check that it does the same as the class. A user's own learner is named as
+`module:Class` in the settings, and made as `Class(features=d, rate=rate, random=generator,
+**options)`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -198,14 +198,12 @@ class Contextual(declarations.Learner):
         self.weights, self.round = np.zeros(facts["features"]), 0
 
     def inputs(self, features) -> np.ndarray:
-        """The features of documents that it has weights for."""
+        """What its weights multiply, (m, weights): the features, here as they are."""
         return features
 
     @classmethod
     def from_study(cls, entry: Mapping, readings: Mapping, facts: Mapping, rate, random):
-        """The learner of a study at one of its rates; `complete_settings` says what else it
-        takes.
-        """
+        """The learner of a study at `rate`; entry, readings, facts : see `complete_settings`"""
         return cls(facts, rate, cls.complete_settings(entry, readings, facts), random)
 
     @classmethod
@@ -239,8 +237,9 @@ class Contextual(declarations.Learner):
 
     @classmethod
     def rates(cls, entry: Mapping, readings: Mapping) -> list:
-        """The rates to play: numbers, or "theory"; only None if the learner, or its steps, need no
-        rate.
+        """The rates to play: numbers or "theory"; [None] if the learner, or its steps, need none.
+
+        entry, readings : see `complete_settings`
         """
         if not cls.learns or entry.get("steps") in steps.STEPS:
             return [None]
@@ -249,8 +248,8 @@ class Contextual(declarations.Learner):
 
     @classmethod
     def variants(cls, entry: Mapping) -> list[Mapping]:
-        """The learner's settings, or several of which one is chosen as rates are, each to be played
-        at each rate.
+        """The settings to play, each at each rate: here `entry` alone. Where a setting lists
+        several values, one variant for each; one is then chosen, as rates are.
         """
         return [entry]
 
@@ -312,7 +311,7 @@ class Contextual(declarations.Learner):
         return full.play, {"labels": labels, "learner": learner, "loss": records["loss"]}
 
     def events(self, ranking) -> list[int]:
-        """How often each of `scant.rankers.top.EVENTS` happened in the round."""
+        """How often each of `scant.rankers.top.EVENTS` happened in the round; here never."""
         return [0, 0, 0, 0]
 
     def suffered(self, grades) -> float:
@@ -339,8 +338,8 @@ class Contextual(declarations.Learner):
         )
 
     def bound(self, rounds: np.ndarray, watched: np.ndarray | None = None) -> np.ndarray | float:
-        """The bound on the loss, or on the expected regret, after each of `rounds`, or after all;
-        NaN if there is none.
+        """The bound on the loss, or on the expected regret, after each of `rounds`: a number if it
+        is the same after all; NaN if there is none.
 
         watched : the rows of `Play.watched` at these rounds
         """

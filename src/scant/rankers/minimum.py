@@ -70,8 +70,8 @@ def minimise(
 ) -> tuple[np.ndarray, float, float]:
     """Minimise F over ||w|| <= radius by Newton's method.
 
-    Each step goes to, or towards, the minimum of the quadratic model over the ball. RankSVM's
-    hinges are smoothed; the smoothing is reduced whenever most of the gap is due to it.
+    Steps go towards the minimum of the quadratic model over the ball. RankSVM's hinges are
+    smoothed; the smoothing is reduced whenever most of the gap is due to it.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from scant.rankers.ridge import LAMBDAS
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings by which it plays, except lambda, which has the place of a rate.
+    """The settings by which `Newton` plays, except lambda, which has the place of a rate.
 
     remember : whether it remembers grades
     measure : the measure whose loss is recorded as the learner's own

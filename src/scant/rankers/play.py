@@ -68,8 +68,8 @@ def recorded(measures: Iterable[str] = (), largest_grade: int = 0) -> tuple[str,
 
 
 def _ideals(stream: Stream, measures: np.ndarray) -> np.ndarray:
-    """The largest DCG of each query at the cut-off of each measure: float64, queries x measures; 1
-    unless it is NDCG.
+    """What each measure divides each query's DCG by, its largest DCG: float64, queries x measures;
+    1 for measures other than NDCG.
 
     measures : (code, cut-off) of each, see `codes_of`
     """
@@ -210,8 +210,8 @@ def play(
 def _recalling(
     stream: Stream, queries: np.ndarray, learner, played: Play, empty: str, measures: Iterable[str]
 ) -> Play:
-    """Make `played`, in place, the play of a learner that remembers grades, and return it: each
-    query that returns is ranked by its grades, all of which were seen.
+    """Change `played`, in place, as if the learner remembered every grade, and return it: a query
+    that returns is ranked by its grades.
     """
     queries = queries[: len(played.loss)]
     again = np.ones(len(queries), bool)
@@ -225,11 +225,10 @@ def _recalling(
 
 
 def _with_own(names: Iterable[str], built_in: list[str], measured: np.ndarray) -> np.ndarray:
-    """What is measured by measures of these names, some of which are a user's own: float64, rounds
-    x measures.
+    """The values of the measures `names`, some of them a user's own: float64, rounds x measures.
 
-    measured : of each round, the built-in measures, then the grade at each place, -1 beyond the
-        last
+    measured : rounds x columns: the measures `built_in`, then the grade at each place, -1 beyond
+        the last
     """
     columns = dict(zip(built_in, measured.T, strict=False))
     for name in names:
@@ -339,6 +338,6 @@ def _records(rounds: int, watched: int = 0) -> dict[str, np.ndarray]:
 def _played(
     rounds: int, records: dict[str, np.ndarray], learner: Contextual, failed_in: int
 ) -> Play:
-    """The play of so many rounds."""
+    """The play of the first `rounds` rounds of `records`; the others were not played."""
     of_rounds = {name: array[:rounds] for name, array in records.items()}
     return Play(weights=learner.weights, failed_in=failed_in, **of_rounds)

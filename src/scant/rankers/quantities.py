@@ -59,10 +59,9 @@ def final_at_own_rates(
 
 
 def _final(played: Played, measure: str, choosing: str, at: float, last: float) -> pd.DataFrame:
-    """The `measure` at a share of the horizon, at the rates that the column `choosing` chooses at
-    the horizon itself.
+    """`final`, at the rates with the best value of the column `choosing` at the horizon itself.
 
-    There are no rows if it is not recorded.
+    There are no rows if `measure` is not recorded.
 
     Raises
     ------
@@ -84,8 +83,8 @@ def _final(played: Played, measure: str, choosing: str, at: float, last: float) 
 
 
 def _with_edges(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows at chosen rates whose `edge` says which learner's rate is the last of its grid, and
-    where.
+    """The rows, each `edge` with its learner, stream and rate before it: "ogd on s 1.0, the largest
+    of 5".
     """
     places = (
         rows["learner"] + " on " + rows["stream"] + " " + rows["setting"] + ", the " + rows["edge"]
@@ -176,17 +175,12 @@ def lead_share(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFram
 
 
 def worth(played: Played) -> pd.DataFrame:
-    """What judged lists are worth in rounds of one grade: for a ranker of lists alone, the round at
-    which the cold learner's own ranking of queries never visited is as good; the last one for
-    lists that are worth more, see `scant.rankers.frames_judged`.
-    """
+    """What judged lists are worth in rounds of one grade, see `frames_judged.by_seed`."""
     return _beside_cold(played, "worth")
 
 
 def overtaken(played: Played) -> pd.DataFrame:
-    """The round from which on the cold learner shows better lists than the ranker of judged lists
-    alone; the last one if it never does.
-    """
+    """The round from which on the cold learner shows better lists, see `frames_judged.by_seed`."""
     return _beside_cold(played, "overtaken")
 
 
@@ -225,11 +219,11 @@ def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
     """Each seed's largest ratio of loss to bound, over all rounds, and over all rates that the
     bound holds for.
 
-    The ceiling is the ratio with the loss of the worst ranking in each round, or with a loss of 1 a
-    round where the stream is not simulated. Where the general bound's best weights are next to 0 at
-    the end, the bound is twice the number of updates; the ceiling is then the number of updates,
-    since no round loses more than 1. A bound that does not change with the rounds can be violated
-    only from some round on. The play `Random` is to rank at random.
+    The ceiling is the ratio at the loss of the worst rankings, or at 1 a round where the stream is
+    not simulated. Where the general bound's best weights are next to 0 at the end, the bound is
+    twice the number of updates, and the ceiling is the number of updates: no round loses more than
+    1. The play `Random` ranks at random. A bound that does not change with the rounds can be
+    violated only from the round `says_from` on.
 
     bound : "bound", which needs a separable stream, or "general_bound"
     """
@@ -255,8 +249,8 @@ def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
 
 
 def _losses_of_random(rows: pd.DataFrame) -> pd.Series:
-    """What the first learner that ranks at random loses of each measure, by measure, stream, seed
-    and round.
+    """The losses in each measure, summed up to each round, of the first learner that ranks at
+    random; by measure, stream, seed and round.
     """
     keys = ["stream", "seed", "round"]
     random = rows[rows["kind"] == "random"].drop_duplicates(keys)
@@ -266,8 +260,8 @@ def _losses_of_random(rows: pd.DataFrame) -> pd.Series:
 
 
 def _worst_losses(rows: pd.DataFrame, details: dict) -> pd.Series:
-    """What the worst rankings would have lost up to the round of each row; see
-    `scant.rankers.ceilings`.
+    """For each row, the most that could be lost up to its round: by `scant.rankers.ceilings` on
+    simulated streams, else 1 a round.
     """
     worst, empty = rows["round"].astype(float), details["readings"]["empty"]
     ranked = rows[
@@ -285,8 +279,8 @@ def regret_share(played: Played) -> pd.DataFrame:
     """The regret at the horizon, divided by the bound on its expectation. Rows without a bound are
     left out.
 
-    The play `weights 0` is to rank by weights 0 in all rounds. On simulated streams the ceiling is
-    that of the worst weights of the ball in each round.
+    The play `weights 0` ranks by weights 0 in all rounds. On simulated streams the ceiling is the
+    ratio at the worst weights of the ball.
     """
     rows = regret(played)
     shares = {"value": rows["regret"], WEIGHTS_0: rows["at_zero"] - rows["best"]}
@@ -297,8 +291,8 @@ def regret_share(played: Played) -> pd.DataFrame:
 
 
 def _worst_surrogates(rows: pd.DataFrame, details: dict) -> pd.Series:
-    """What the worst weights would have lost up to the round of each row; NaN where that is not
-    known.
+    """For each row, the judging surrogate's sum up to its round at the worst weights of the ball;
+    NaN unless the stream is simulated and the row has a bound.
     """
     worst = pd.Series(np.nan, rows.index)
     drawn = rows["stream"].isin(details["drawn"])
@@ -314,12 +308,11 @@ def _worst_surrogates(rows: pd.DataFrame, details: dict) -> pd.Series:
 def floor_share(played: Played) -> pd.DataFrame:
     """The regret a round on the two distributions of Table B.1, divided by the floor of Theorem 32.
 
-    A learner that sees the relevance of the top document alone cannot tell the distributions apart.
-    So the mean of its two expected regrets is at least the floor
-    (`scant.theory.bounds.impossible_floor`) times the horizon, whichever learner it is, as long as
-    the ball of weights holds the best scores of both, whose norms are below 0.62. It is judged by
-    NDCG-squared. There is one value for each learner and seed, of both streams together; none if
-    either is missing.
+    A learner that sees the relevance of the top document alone cannot tell them apart. So the mean
+    of its two expected regrets, in NDCG-squared, is at least the floor
+    (`scant.theory.bounds.impossible_floor`) times the horizon, if the ball of weights holds the
+    best scores of both, whose norms are below 0.62. There is one value for each learner and seed,
+    of both streams together; none if either is missing.
     """
     rows = regret(played)
     rows = rows[(rows["judge"] == "ndcg-squared") & rows["distribution"].isin(DISTRIBUTIONS)]

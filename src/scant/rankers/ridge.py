@@ -140,11 +140,11 @@ class Ridge(Contextual):
 
     x is a document's features with a 1 for the intercept behind them, and g its grade. The list is
     sorted by x' w, but for place k: the document from there on with the largest x' w + alpha
-    sqrt(x' A^-1 x) moves up to it (ucb), or the one with the largest x' v, v being drawn from the
-    normal distribution N(w, alpha² A^-1) (thompson). If it remembers, a document that was seen
-    before has the mean of its grades in the place of x' w, without a standard error. The share
-    `within` of the means of x and g over the documents seen in a round is taken from them before
-    they are fitted. A start that is chosen has three such A and b, see `STATES`.
+    sqrt(x' A^-1 x) moves up to it (ucb), or the one with the largest x' v, v being drawn from
+    N(w, alpha² A^-1) (thompson). If it remembers, a document seen before has the mean of its grades
+    in the place of x' w, without a standard error. From x and g the share `within` of their means
+    over the documents seen in the round is subtracted before they are fitted. A start that is
+    chosen has three such A and b, see `STATES`.
     """
 
     kind = "ridge"
@@ -199,7 +199,9 @@ class Ridge(Contextual):
         self.weights = self.fitted[0].copy()
 
     def _less_means(self, documents, answers) -> tuple[np.ndarray, np.ndarray]:
-        """Features of documents and what was seen of them, less a share of their means."""
+        """Features of documents (n, d + 1) and answers (grades or clicks, n), each less the share
+        `within` of its mean over the documents.
+        """
         share = self.setup.within
         return documents - share * documents.mean(axis=0), answers - share * answers.mean()
 
@@ -225,7 +227,7 @@ class Ridge(Contextual):
 
     @classmethod
     def variants(cls, entry):
-        """The settings with each alpha, or as they are if it is greedy."""
+        """A variant for each alpha; the settings as they are if it is greedy."""
         if entry.get("explore", EXPLORED.absent) == "greedy":
             return [entry]
         return [{**entry, "alpha": alpha} for alpha in entry.get("alphas", ALPHAS.absent)]
@@ -263,8 +265,8 @@ class Ridge(Contextual):
 
     @classmethod
     def _check_user(cls, settings, k) -> None:
-        """Raise a SettingError for clicks that say nothing of grades, and what goes without
-        them.
+        """Raise a SettingError for propensities without a user, and for a user whose clicks depend
+        on the place, too, with nothing to correct them.
         """
         propensities = settings.get("propensities")
         if "user" not in settings:
@@ -309,7 +311,9 @@ class Ridge(Contextual):
         return np.insert(np.delete(ranking, place), slot, best)
 
     def learn(self, features, grades, ranking) -> bool:
-        """Fit the grades of the first k documents shown, too."""
+        """Refit with the grades (or clicks) of the first k documents shown; return whether it did:
+        a ranker of lists alone does not.
+        """
         if self.setup.start == ALONE:
             return False
         seen = ranking[: self.k]
@@ -336,11 +340,13 @@ class Ridge(Contextual):
 
     @property
     def state(self) -> int:
-        """The state that shows the next round."""
+        """The state, of `STATES`, with the least summed squared error: it ranks the next round."""
         return int(np.argmin(self.errors))
 
     def _memory(self, features) -> np.ndarray:
-        """The sums and the counts of the grades seen of a query's documents: float64 (2 x m)."""
+        """The sums [0] and counts [1] of the grades seen of a query's documents: float64 (2 x m),
+        the learner's own array.
+        """
         nothing = np.zeros((2, len(features)))
         if not self.setup.remember:
             return nothing

@@ -215,12 +215,16 @@ def _play_seed(
     cls: type[Contextual],
     options: list[tuple],
 ) -> tuple[list[pa.Table], Contextual, tuple[int, float]]:
-    """The traces of one seed, one table for each variant and rate, the learner that played last,
-    and of judged lists how many grades they have, and what the judge's cue tells, see
-    `judges.Judge`.
+    """Play one seed.
 
-    cls : of the learner
-    options : its variants, each with a rate
+    cls : the learner's class
+    options : variant and rate of each play
+
+    Returns
+    -------
+    tables : a trace for each of `options`
+    learner : the one that played last
+    judged : how many grades the judged lists have, and `judges.Judge.told`
     """
     entry, axes, tables = job["learner_settings"], _axes(job, seed), []
     queries, others, lists, told = None, NO_ROUNDS, [], math.nan
@@ -340,7 +344,8 @@ def general_bound(stream, queries, played: Play, learner: Contextual) -> np.ndar
     """The general bound at each round, float64 (rounds), for a learner at the rate of theory; None
     if there is none.
 
-    It is the smallest over the comparators, see `MULTIPLES`.
+    It is the smallest over comparators: the stream's best ranker, or else the last weights, times
+    each of `MULTIPLES`.
     """
     facts, settings, constants = stream.metadata, learner.setup, learner.general_constants()
     if constants is None or not learner.as_proved or not len(played.loss):

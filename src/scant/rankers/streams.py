@@ -165,7 +165,7 @@ def sizes(stream: dict, datasets: Mapping) -> dict[str, int]:
 
 
 def _drawn(stream: dict) -> dict:
-    """The settings that a simulated stream is drawn with."""
+    """The settings that a simulated stream is drawn with, its generator's defaults among them."""
     from scant.rankers.generators import GENERATORS  # here, since only planning needs it
 
     name = stream["generator"]

@@ -59,10 +59,9 @@ def _lists(
     m: int, top_grade: int, gaps: tuple[float, ...]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Scores, in descending order, and grades (m each) of all lists with these gaps between
-    neighbouring scores.
+    neighbouring scores and some grade above 0.
 
-    Since documents may be numbered by their places, these are all score orders, with ties as their
-    limit.
+    Other orders of scores only number the documents otherwise.
     """
     grades = [np.array(vector) for vector in product(range(top_grade + 1), repeat=m) if any(vector)]
     for steps in product(gaps, repeat=m - 1):
@@ -86,10 +85,10 @@ def _losses() -> list[tuple]:
 def _slam_above_losses() -> Iterator[Check]:
     """Theorem 4: SLAM is at least the loss of its measure.
 
-    For a given ranking SLAM is a convex, piecewise linear function of the gaps between neighbouring
-    scores, whose pieces end where sums of consecutive gaps are 1. So it is least where every gap is
-    0 or 1. For the weights, the documents of a grade are in the order of their scores, as in the
-    proof; any other order makes SLAM larger.
+    For a given ranking SLAM is convex and piecewise linear in the gaps between neighbouring scores,
+    and its pieces end where sums of consecutive gaps are 1. So it is least where every gap is 0 or
+    1. Documents of one grade are weighted in the order of their scores, as in the proof; any other
+    order makes SLAM larger.
     """
     for name, measure, kind, cut, lengths, top_grade in _losses():
         for m in lengths:
@@ -119,8 +118,8 @@ def _order_within_grades() -> Iterator[Check]:
     """2.4.2: how much SLAM depends on which of the documents of one grade come first in its
     weights.
 
-    The thesis has them in any order, until the proof of Theorem 8 has them in the order of their
-    scores. The ratio is that of two weights: it does not depend on how far the scores are apart.
+    The thesis has them in any order, but the proof of Theorem 8 in the order of their scores. The
+    ratio of two weights does not depend on how far the scores are apart.
     """
     for name, kind, top_grade, m in (
         ("AP", "ap", 1, 3),
@@ -155,8 +154,7 @@ def _order_within_grades() -> Iterator[Check]:
 def _slam_gradient() -> Iterator[Check]:
     """Lemma 5 with documents of norm 1, and the Lipschitz constant 2, of which sqrt(2) is reached.
 
-    The norm of X'g is at most that of g in l1, and comes as close to it as one likes for some X
-    with the same scores.
+    The norm of X'g is at most g's l1 norm, to which it can be as close as one likes.
     """
     for name, measure, kind, cut, _, top_grade in _losses():
         m = 4 if top_grade == 1 else 3
@@ -203,8 +201,8 @@ def _slam_gradient() -> Iterator[Check]:
 
 
 def _weight_ratios() -> Iterator[Check]:
-    """How v_max, the largest ratio of NDCG's weights, grows: as the logarithm of how many places
-    count, which are all m, or k of them.
+    """v_max, the largest ratio of SLAM's weights for NDCG, grows as the logarithm of how many
+    places count: m, or k.
     """
     for name, sizes, places in (
         ("NDCG", (10, 1000), (10, 1000)),
@@ -286,10 +284,9 @@ def _max_hinge() -> Iterator[Check]:
 
 
 def _step_sizes(queries: int = 50, m: int = 5, features: int = 4) -> Iterator[Check]:
-    """Which learners' rankings depend on the rate, on a stream of whole numbers, at rates that are
-    powers of two.
+    """Which learners' rankings depend on the rate.
 
-    All numbers are then exact, so that no two scores are made equal or different by rounding.
+    With features that are whole numbers, and rates that are powers of two, no score is rounded.
     """
     random = generator(0, "step sizes")
     stream = [
@@ -336,11 +333,9 @@ def _step_sizes(queries: int = 50, m: int = 5, features: int = 4) -> Iterator[Ch
 
 
 def _lower_bound(ratio: int = 10) -> Iterator[Check]:
-    """Theorem 9 at every m: the least loss of a round over all rankings, and the margin of the
-    answers.
+    """Theorem 9 at every m: the least loss of a round over all rankings, and the answers' margin.
 
-    The loss of a round depends on the document on top, which settles the answer, and on the place
-    of the relevant one.
+    The loss depends on the document on top, which settles the answer, and the relevant one's place.
     """
     for m in (2, 3, 4, 5, 10, 20, 100):
         adversary = LowerBoundAdversary(ratio, m)
@@ -458,8 +453,7 @@ def _decomposition(
     """The largest mixed difference of a gradient in k + 1 grades, which is 0 if and only if it
     decomposes over k.
 
-    It is sought at two score vectors: one has all scores within the margin of RankSVM, the other
-    none.
+    It is sought at two score vectors: with all scores within RankSVM's margin, and with none.
 
     decomposes : whether the thesis says that it does
     """
@@ -526,8 +520,8 @@ def _constants(gamma: float = 0.1, radius: float = 1.0) -> Iterator[Check]:
 
 
 def _degrees(m: int = 5, largest: int = 4) -> Iterator[Check]:
-    """Lemma 29: the degree in U of the least constants, which is at most four if they are below
-    such polynomials.
+    """Lemma 29: its constants are polynomials in U of degree four at most, so the least constants
+    that hold grow no faster.
     """
     for surrogate in ("squared", "kl", "ranksvm"):
         ends = [bounds.largest_moment(surrogate, m, 1.0, largest, ball) for ball in (50.0, 100.0)]

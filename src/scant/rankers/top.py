@@ -136,10 +136,11 @@ def _schedule(entry: Mapping, readings: Mapping) -> dict:
 def _exploring(
     settings: Settings, entry: Mapping, exploration: str | float, gamma: float
 ) -> Settings:
-    """The settings, completed by how a learner explores. If exploration falls as t^-1/3, steps fall
-    as t^-2/3, else as t^-1/2.
+    """`settings` with exploration, gamma and its decay filled in. If exploration falls as t^-1/3,
+    steps fall as t^-2/3, else as t^-1/2.
 
-    gamma : the constant of its schedule
+    exploration : a schedule's name, `SLOT`, or a constant probability
+    gamma : the schedule's constant, unless `entry` has one
     """
     if exploration == SLOT:
         return replace(settings, exploration=SLOT, gamma=float(entry.get("gamma", 1.0)))
@@ -185,12 +186,12 @@ def check_theory(settings: Settings) -> None:
 
 
 def _several(number: Mapping) -> list[Mapping]:
-    """The schemas of a number, and of several of which one is chosen."""
+    """Two schemas: of one number, and of a list of numbers of which one is chosen."""
     return [number, {"type": "array", "minItems": 2, "uniqueItems": True, "items": number}]
 
 
 def _probabilities(limits: Mapping) -> list[Mapping]:
-    """The schemas of a probability, and of several; limits : the schema of the least."""
+    """`_several` of a probability; limits : the part of its schema that bounds it from below."""
     return _several({"type": "number", "maximum": 1, **limits})
 
 
@@ -223,7 +224,7 @@ GAMMA = Setting(
 
 
 def _explored(limits: Mapping) -> dict:
-    """The schema of the setting `exploration`; limits : the schema of the least probability."""
+    """The schema of the setting `exploration`; limits : see `_probabilities`"""
     return {"oneOf": [*_probabilities(limits), {"enum": [SCHEDULE, *PAPERS, SLOT]}]}
 
 
@@ -353,21 +354,23 @@ class Top(Contextual):
 
     @classmethod
     def rates(cls, entry, readings):
-        """As of all learners; but if the study gives no rates, the schedule's rate."""
+        """See `Contextual.rates`; by default the schedule's rate."""
         default = {"rates": [_schedule(entry, readings)["rate"]]}
         return super().rates(default | entry, readings)
 
     @classmethod
     def variants(cls, entry):
-        """The settings with each value of the one setting that lists several, or as they are."""
+        """A variant for each value of the one setting of `CHOSEN_FROM` that lists several; the
+        settings as they are if none does.
+        """
         # one key at most
         several = [key for key in CHOSEN_FROM if isinstance(entry.get(key), list)]
         return [{**entry, key: number} for key in several for number in entry[key]] or [entry]
 
     @classmethod
     def complete_settings(cls, entry, readings, facts):
-        """As of all learners: of `readings` it takes source, schedule, mismatch, radius and judge,
-        of `facts` rounds.
+        """See `Contextual.complete_settings`; of `readings` it takes source, schedule, mismatch,
+        radius and judge, of `facts` rounds.
 
         Raises
         ------
@@ -412,15 +415,13 @@ class Top(Contextual):
     def _with_feedback(
         cls, settings: Settings, entry: Mapping, readings: Mapping, gamma: float
     ) -> Settings:
-        """The settings, completed by what the learner sees and how it explores; `gamma` is the
-        schedule's constant.
+        """`settings` with what the learner sees and how it explores filled in: here every grade,
+        and no exploration. gamma : the schedule's constant
         """
         return settings
 
     def inputs(self, features) -> np.ndarray:
-        """The features of documents that it has weights for: with an intercept the last one is
-        1.
-        """
+        """The features, with a last one that is 1 if it has an intercept."""
         ones = np.ones((len(features), 1), features.dtype)
         return np.hstack([features, ones]) if self.setup.intercept else features
 
@@ -450,8 +451,8 @@ class Top(Contextual):
         return self.setup.epsilon * self.round**-self.setup.epsilon_decay
 
     def learn(self, features, grades, ranking) -> bool:
-        """Take a step from the grades seen and project on the ball; return whether there was enough
-        to learn.
+        """Step against the gradient, or its estimate from the grades seen, and project on the ball.
+        Returns False, without a step, if a loss of pairs gets a query of one document.
         """
         settings, scores = self.setup, self.last_scores.astype(np.float64)
         if settings.objective in PAIRWISE and len(scores) < 2:
@@ -489,7 +490,7 @@ class Top(Contextual):
         return True
 
     def events(self, ranking) -> list[int]:
-        """Whether it explored; whether other documents than by its scores were on top; how many
+        """Whether it explored; whether others than its top documents were shown on top; how many
         exponents were clipped; whether there were too few documents to learn from.
         """
         k = min(self.setup.k or len(ranking), len(ranking))
@@ -582,8 +583,8 @@ class Top(Contextual):
         )
 
     def _constants(self) -> tuple[float, float]:
-        """The largest norm of a gradient, and the constant of Lemma 29 (NaN under full
-        feedback).
+        """The largest norm of a gradient, and the constant of Lemma 29 (NaN if it sees every
+        grade).
         """
         setup = self.setup
         check_theory(setup)

@@ -142,9 +142,8 @@ def finals(traces: pd.DataFrame) -> pd.DataFrame:
     """The last kept round of every run at every rate: its row of the traces, with `{measure} last
     ten` besides.
 
-    These are the means of the time averages over the run's last ten rounds, of `SHOWN` and of the
-    measures that experiments asked for. A run that failed has no measures here (NaN), whatever it
-    had reached.
+    `{measure} last ten`, for `SHOWN` and the measures that experiments asked for, is the mean of
+    the time averages after the run's last ten rounds. A run that failed has NaN for all measures.
     """
     measures = further_measures(traces.columns)
     horizon = traces.groupby(RUN)["round"].transform("max")
@@ -170,9 +169,10 @@ def kept_at(rows: pd.DataFrame, share: float) -> pd.DataFrame:
 
 
 def after(rows: pd.DataFrame, before: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
-    """The rows, with measures (means, or sums of losses) over only the rounds since earlier rows.
+    """The rows, whose `measures` (means, or sums of losses) now leave out each run's rounds up to
+    its row of `before`.
 
-    before : the earlier rows, from `kept_at`, at most one of each run
+    before : rows of `kept_at`, at most one of each run; a run without one keeps all rounds
     """
     earlier = before.set_index(RUN).reindex(pd.MultiIndex.from_frame(rows[RUN]))
     start, end = earlier["round"].fillna(0).to_numpy(), rows["round"].to_numpy()
@@ -200,10 +200,9 @@ def chosen_rates(last: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame:
 
     Returns
     -------
-    frame : experiment, stream, learner, setting, tuning and edge. Where no seeds are set aside, as
-        against the adversary, rates are chosen as under "paper", and `tuning` says so. A single
-        rate is no choice: it keeps the tuning asked for. `edge` says that the rate is the last of
-        its grid, see `edge`
+    frame : experiment, stream, learner, setting, tuning and edge (see `edge`). Where no seeds are
+        set aside, as against the adversary, rates are chosen as under "paper", and `tuning` says
+        so. A single rate is no choice: it keeps the tuning asked for
     """
     rows = []
     for key, group in last[[*GROUP, "setting", "tuning_seed", measure]].groupby(GROUP, sort=False):
@@ -225,10 +224,10 @@ def edge(best: str, means: pd.Series) -> str:
     """Whether the best rate is the least or the largest of its grid, so that one beyond it may be
     better.
 
-    It is "largest of 5", for instance; "" for a rate within the grid, for one that is not a number,
-    and where the grid is `FLAT` at its end, so that nothing changes beyond. A setting that is
-    chosen with the rate, such as a probability of exploring, has an edge, too ("least exploring of
-    3"): the rate's is told at the setting's best value, the setting's at the best rate.
+    "largest of 5", for instance; "" for a rate within the grid, for one that is not a number, and
+    where the grid is `FLAT` at its end. A setting that is chosen with the rate, such as a
+    probability of exploring, has an edge, too ("least exploring of 3"): of the rates at the
+    setting's best value, of the setting at the best rate.
 
     means : by rate, as text, the means that the rate was chosen by
     """
@@ -250,7 +249,11 @@ def edge(best: str, means: pd.Series) -> str:
 
 
 def _end(best: str, means: pd.Series, numbers: dict[str, str], words: str) -> str:
-    """At which end of a grid the best one is, or ""; `numbers` are those of the grid, by name."""
+    """At which end of its grid the option `best` is, in words; "" if at none.
+
+    means : by option; numbers : the grid: by option, its number as text
+    words : what the number is, "" for a rate
+    """
     grid = sorted(numbers, key=lambda name: float(numbers[name]))
     if len(grid) < 2 or best not in (grid[0], grid[-1]):
         return ""

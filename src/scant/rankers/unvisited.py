@@ -1,7 +1,7 @@
 """Queries that a learner never visits, and how well it ranks them: what the field calls offline
 performance.
 
-It is immune to memory: whoever remembers the queries that return gains nothing here.
+Who remembers the queries that return gains nothing here.
 """
 
 import numpy as np
@@ -23,10 +23,10 @@ def milestones(rounds: int) -> np.ndarray:
 def set_aside(
     stream: Stream, eligible: np.ndarray, how_many: list[float], random: np.random.Generator
 ) -> list[np.ndarray]:
-    """Queries drawn from the eligible ones, to be kept out of all rounds, in parts: all copies of a
-    query, with the same id, are in one.
+    """Disjoint sets of queries, drawn from the eligible ones, to be kept out of all rounds. All
+    copies of a query, with the same id, are in one set.
 
-    how_many : of each part, the number of different queries if it is 1 or more, else their share
+    how_many : for each set, how many different queries, or which share of them, see `part_of`
     """
     first = np.sort(np.unique(stream.query[eligible], return_index=True)[1])
     drawn, parts = random.permutation(eligible[first]), []
@@ -39,9 +39,9 @@ def set_aside(
 
 
 def never_visited(stream: Stream, queries: np.ndarray, eligible: np.ndarray) -> np.ndarray:
-    """Those of the eligible queries of which no copy, with the same id, is visited.
+    """The queries of `eligible` that are not visited in any round, nor any copy with the same id.
 
-    queries : the query of each round
+    queries : the query of each round; as all queries here, an index in the stream
     """
     visited = np.isin(stream.query, stream.query[np.unique(queries)])
     return eligible[~visited[eligible]]
@@ -50,13 +50,13 @@ def never_visited(stream: Stream, queries: np.ndarray, eligible: np.ndarray) -> 
 def ndcg(
     stream: Stream, queries: np.ndarray, learner: Contextual, played: Play, empty: str
 ) -> np.ndarray:
-    """NDCG@10 of queries that were not visited, averaged over them, by the learner's own ranking,
-    without exploration, after each of the `milestones` of its rounds: float64.
+    """The mean NDCG@10, over `queries`, of the learner's own ranking without exploration, after
+    each of the `milestones` of its rounds: float64.
 
-    A learner that does not rank by its weights is measured after the last round alone, NaN standing
-    for the others; a class of one's own by what its `rank` returns then.
+    A learner that does not rank by its weights is measured after the last round alone, with NaN
+    before; a class of one's own by what its `rank` returns then.
 
-    queries : one at least
+    queries : never visited, one at least
     played : a run that did not fail
     """
     values = np.full(len(milestones(len(played.loss))), np.nan)

@@ -26,10 +26,9 @@ def variance_table(
 
     Both are computed exactly for each of `lists` random lists with standard Gaussian scores, by
     enumeration: of m documents with uniform grades 0 to 4 for every k and mismatch; of `LENGTHS`
-    documents with `GRADES` for the fewest grades that an estimate needs, and mismatch 1. Sums over
-    the lists are divided by that of the squared norms of the full gradients. So the unit of `bias`
-    and `variance` is the squared norm of what is estimated. With every document seen (k = m) both
-    are 0. `raw_variance` is the mean over the lists, divided by nothing.
+    documents with `GRADES` for the fewest grades that an estimate needs, and mismatch 1. `bias` and
+    `variance` are sums over the lists, divided by the sum of the full gradients' squared norms; 0
+    with every document seen (k = m). `raw_variance` is a mean over the lists, undivided.
 
     Parameters
     ----------
@@ -77,15 +76,14 @@ def variance_table(
 
 
 def _terms(surrogate: str, scores: np.ndarray, grades: np.ndarray, epsilon: float) -> tuple:
-    """The gradients of several lists as sums of what is known and of terms that are each seen with
-    their documents.
+    """The gradients (lists, m) as constants + the sum over units of terms.
 
     scores, grades : shape (lists, m)
 
     Returns
     -------
-    constants : (lists, m)
-    terms : (lists, units, m)
+    constants : (lists, m), what depends on no grade
+    terms : (lists, units, m), each seen if its documents are
     units : (units, 1) or (units, 2), the documents of each term
     """
     m = scores.shape[1]
@@ -112,8 +110,8 @@ def _terms(surrogate: str, scores: np.ndarray, grades: np.ndarray, epsilon: floa
 def _moments(
     scores, constants, terms, units, k: int, gamma: float, mismatch: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The exact expectations of estimates, float64 (lists, m), and their variances `E ||g - E
-    g||^2`, float64 (lists): over which documents are on top, since nothing else matters.
+    """The estimates' exact expectations, float64 (lists, m), and variances `E ||g - E g||^2`,
+    float64 (lists), over which documents are on top. constants, terms, units : see `_terms`
     """
     lists, m = scores.shape
     own_top = np.zeros((lists, m), bool)
