@@ -115,10 +115,10 @@ def write(folder, target=None, runs: bool = False) -> Path:
 
 
 def _records(results: dict[str, Path], folder: Path) -> dict[str, Path]:
-    """What Snakemake has on record of how results were made, and its marks of folders that are
-    outputs, by name.
+    """Snakemake's records of how results were made, and its marks in folders that are outputs: path
+    by name in the archive.
 
-    With these records, Snakemake plays again what depends on a change, and nothing else.
+    With them, Snakemake plays again what depends on a change, and nothing else.
     """
     place, found = folder.absolute().parents[1], {}
     for name in dict.fromkeys(
@@ -137,9 +137,9 @@ def _records(results: dict[str, Path], folder: Path) -> dict[str, Path]:
 
 
 class Attribution(NamedTuple):
-    """Whose results these are.
+    """Whose results these are, with neutral words where the study says nothing.
 
-    Where the study says nothing there is a neutral word, which the README explains.
+    persons : whether `authors` are persons
     """
 
     authors: list[str]
@@ -198,9 +198,7 @@ def readme(content: dict, workflow: dict[str, Path]) -> str:
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes, stamp: tuple) -> None:
-    """Add a file with the time at which the study was made: the same study gives the same
-    archive.
-    """
+    """Add a file; its time is when the study was made: the same study, the same bytes."""
     entry = zipfile.ZipInfo(name, stamp)
     entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
     archive.writestr(entry, content)
@@ -314,6 +312,6 @@ def crate(
 
 
 def _version(made: dict) -> str:
-    """The version of the workflow: with its commit, if that is known."""
+    """The version of the workflow: "1.0+0123456789ab-changed", as far as this is known."""
     commit = f"+{made['commit'][:12]}" if made["commit"] else ""
     return f"{__version__}{commit}{'-changed' if made['clean'] is False else ''}"

@@ -150,7 +150,7 @@ def compare(a: Finished, b: Finished) -> Comparison:
 
 
 def _order(row: Difference) -> tuple[bool, bool, int, int, bool]:
-    """The place of a row: verdicts, then what moved most, then what made the studies."""
+    """What rows are sorted by: verdicts, then what moved most, then what made the studies."""
     of_verdicts = row.part in (VERDICT, CELL_VERDICT)
     return (
         not of_verdicts,
@@ -244,8 +244,8 @@ def _words(column: str, *tables: list[dict]) -> bool:
 
 
 def _by_key(rows: Iterable[dict], about: Iterable[str]) -> dict[tuple, dict]:
-    """Rows by what they are about, and by how many earlier rows are about the same; numbers in one
-    form.
+    """Rows by a key: their values in the columns `about`, numbers written in one way, and how many
+    earlier rows have the same values.
     """
     seen, by_key = Counter(), {}
     for row in rows:
@@ -289,10 +289,10 @@ def _value(row: dict, column: str, interval: tuple[str, ...]) -> Estimate | str:
 def _judged(
     a: Mapping[tuple, Mapping], b: Mapping[tuple, Mapping], verdict: str, estimate: str
 ) -> Iterator[Difference]:
-    """Where the verdicts and the estimates of claims, or of their cells, differ: rows of the parts
-    that are named.
+    """Where verdicts and estimates of claims, or of cells, differ.
 
-    a, b : by the claim's id, and what tells its cells apart
+    a, b : claims by (id,), or cells by the claim's id and what tells its cells apart
+    verdict, estimate : the parts that the differences are of
     """
     for key in dict.fromkeys([*b, *a]):
         sides, where = (a.get(key), b.get(key)), _key_words(key[1:]) if key[1:] else ""
@@ -329,7 +329,7 @@ def _sides(comparison: Comparison) -> tuple[tuple[str, Finished], ...]:
 
 
 def _called(study: Finished) -> str:
-    """The folder of a study, and whether it is a reference."""
+    """The folder of a study, followed by "(reference)" if it is one."""
     return f"{study.folder}" + (" (reference)" if study.is_reference else "")
 
 
@@ -373,16 +373,14 @@ def sentences(comparison: Comparison) -> list[str]:
 
 
 def _alone(row: Difference) -> str:
-    """The study that alone judges the claim or cell of a verdict, "A" or "B"; "" for all other
-    rows.
-    """
+    """Of a verdict that one study alone has, "A" or "B"; "" for all other rows."""
     if row.part not in (VERDICT, CELL_VERDICT) or (row.a and row.b):
         return ""
     return "A" if row.a else "B"
 
 
 def _made_by(comparison: Comparison) -> str:
-    """What is known of how the studies were made."""
+    """Sentences: which of settings, code, packages, claims and data differ between the studies."""
     text = ""
     if comparison.a.study != comparison.b.study:
         text = f"They are different studies, {comparison.a.study} and {comparison.b.study}. "
@@ -407,7 +405,7 @@ def _listed(names: list[str]) -> str:
 
 
 def both(a: Estimate | str | None, b: Estimate | str | None) -> tuple[str, str]:
-    """Two estimates with intervals and numbers of seeds, as text; texts as they are."""
+    """Two values of a difference as text: estimates with interval and n; texts as they are."""
     if not isinstance(a, Estimate) and not isinstance(b, Estimate):
         return tuple(text or ABSENT for text in (a, b))
     pair = [side if isinstance(side, Estimate) else Estimate(None) for side in (a, b)]
@@ -452,7 +450,7 @@ def write(comparison: Comparison, file: Path) -> None:
 
 
 def _side(value: Estimate | str | None) -> list[str]:
-    """An estimate, or a text, in four columns."""
+    """Four cells of the CSV: an estimate's value, ends and n; or a text and three empty ones."""
     if isinstance(value, Estimate):
         return ["" if one is None else repr(one) for one in value]
     return [value or "", "", "", ""]

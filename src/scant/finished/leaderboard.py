@@ -19,8 +19,8 @@ BEST, ALIKE = "*", "†"  # marks in the terminal: the best, and those that are 
 
 
 def chosen(frame: pd.DataFrame, stream: str | None) -> pd.DataFrame:
-    """The rows of one stream, the best first, or all of them. A SettingError, if there is no such
-    stream.
+    """The rows of one stream, the best first; all of them for None. A SettingError, if there is no
+    such stream.
     """
     if stream is None:
         return frame
@@ -47,8 +47,8 @@ def text(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str
 
 
 def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str:
-    """The table for LaTeX with the package booktabs: the best in bold, those not told apart with a
-    dagger.
+    """The table as LaTeX (package booktabs): the best in bold, who is not told apart from it with a
+    dagger. Arguments as for `text`.
     """
 
     def cell(one: dict) -> str:
@@ -68,8 +68,8 @@ def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> st
 
 
 def write(frame: pd.DataFrame, path, rows: str = "learners", rank: bool = False) -> None:
-    """Write the table to a file, as CSV with a row for each learner and stream or as LaTeX, by its
-    ending.
+    """Write the table to `path`: all columns of `frame` if it ends in .csv, else `latex`, which
+    alone heeds rows and rank.
     """
     if Path(path).suffix == ".csv":
         write_csv(
@@ -80,7 +80,7 @@ def write(frame: pd.DataFrame, path, rows: str = "learners", rank: bool = False)
 
 
 def check(rows: str, output=None) -> None:
-    """Raise a SettingError if `rows` or the file to write cannot be what is meant."""
+    """Raise a SettingError if `rows` is unknown, or the file to write has none of `ENDINGS`."""
     check_name("kind of rows", rows, ROWS)
     if output is not None and Path(output).suffix not in ENDINGS:
         raise SettingError(
@@ -95,7 +95,7 @@ def _cells(of: dict) -> list[dict]:
 
 
 def _caption(of: dict) -> str:
-    """The caption of a board as `grid` shows it. It explains differences only if some are shown."""
+    """The caption of a board; it explains differences only if `grid` shows some."""
     shows = len(of["streams"]) == 1 or any(cell["near"] for cell in _cells(of))
     return f"{of['caption']} {DIFFERENCES}" if shows else of["caption"]
 
@@ -106,20 +106,20 @@ def _has_ties(of: dict) -> bool:
 
 
 def _marked(one: dict, best: str, alike: str, other: str) -> str:
-    """What marks the mean of the best, of those not told apart from it, and of others."""
+    """The mark of a cell: that of the best, of who is not told apart from it, or of others."""
     if one["best"]:
         return best
     return other if one["told_apart"] else alike
 
 
 def _cell(one: dict, mean: str) -> str:
-    """A mean as marked, with its interval, and the difference to the best where the means print
-    equal.
+    """A cell as text: `mean`, marked, its interval, and the difference to the best where both means
+    print alike.
     """
     near = f"({one['near']})" if one["near"] else ""
     return " ".join(filter(None, (mean, one["interval"], near)))
 
 
 def _turned(lines: list[list[str]], rows: str) -> list[list[str]]:
-    """The lines of a table, or its columns as lines."""
+    """The lines of a table; transposed, if `rows` is not "learners"."""
     return lines if rows == "learners" else list(map(list, zip(*lines, strict=True)))

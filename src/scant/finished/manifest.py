@@ -153,22 +153,21 @@ def modules(plan: Plan, stated: dict) -> dict[str, list[str]]:
 
 
 def _settings(config: dict) -> dict:
-    """The settings with defaults filled in and sweeps as they are written; not the study's name and
-    `data`.
-    """
+    """The settings with defaults filled in, sweeps not spread, without `study` and `data`."""
     settings = with_defaults(config, schema())
     return {key: settings[key] for key in settings if key not in ("study", "data")}
 
 
 def _tested(claim: dict) -> str:
-    """A digest of what tests a claim."""
+    """A digest of a claim's entries that decide its verdict, all but `WORDS`."""
     tests = {key: value for key, value in claim.items() if key not in WORDS}
     return hashlib.sha256(json.dumps(tests, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
 def _checksum(row: dict, plan: Plan, folder: Path) -> str | None:
-    """SHA-256 of a part of a data set: as registered, else of the file that was read; None if it is
-    gone.
+    """SHA-256 of a part of a data set: as registered, else of the file read; None if it is gone.
+
+    row : of `datasets` in `scant.page.about.facts`
     """
     stored = plan.datasets[row["data set"]].stored
     path = folder.parent / ORIGINAL.removeprefix("results/").format(

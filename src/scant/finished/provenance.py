@@ -48,15 +48,15 @@ CLAIMS = ("claims.csv", "claims.parquet", "claims.tex", "claims-readings.csv")
 
 
 def made(study_file: str = "") -> dict:
-    """When and from what the results are made now: date, commit and state of the clone, checksum of
-    the lock file.
-
-    `commit` and `clean` are None if the code is neither of a clone nor built from one, `lock` is
-    None where there is no lock file.
-    `study_file` is the study's, by its name in an archive, "" if none can have it; `project` is
-    whether the study came with scant.
+    """When and from what results are made now, for the manifest.
 
     study_file : the path of the study's file
+
+    Returns
+    -------
+    made : date; commit and clean (whether nothing has changed since), None if the code is neither
+        of a clone nor built from one; lock, the lock file's SHA-256 or None; study_file, its name
+        in an archive, "" if none can have it; project, whether the study came with scant
     """
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -75,7 +75,7 @@ def commit(made: dict) -> str:
 
 
 def _code() -> dict:
-    """The commit of the code here, and whether nothing has changed since."""
+    """The `commit` and `clean` of `made`."""
     if commit := _git("rev-parse", "HEAD"):
         return {"commit": commit, "clean": _git("status", "--porcelain") == ""}
     built = PROJECT / BUILT
@@ -140,7 +140,9 @@ def _name(path: Path) -> str | None:
 
 
 def source(name: str, folder) -> Path:
-    """Where a file is that `inputs` names, for the results in a folder."""
+    """The path of a file that `inputs` names: beside `folder`'s results if it is there, else in the
+    project.
+    """
     place = Path(folder).absolute().parents[1] / name
     return place if place.is_file() else PROJECT / name
 

@@ -101,13 +101,13 @@ def pair(a, b) -> tuple[Path, Path]:
     if a == b == REFERENCE:
         what = f"{REFERENCE} stands for the reference of the other study"
         raise SettingError(f"{what}: give one folder, results/STUDY")
-    return (reference_of(_there(b)) if a == REFERENCE else Path(a)), (
-        reference_of(_there(a)) if b == REFERENCE else Path(b)
+    return (reference_of(_existing(b)) if a == REFERENCE else Path(a)), (
+        reference_of(_existing(a)) if b == REFERENCE else Path(b)
     )
 
 
-def _there(folder) -> Path:
-    """The folder. A DataError if there is none; it suggests the nearest one."""
+def _existing(folder) -> Path:
+    """`folder` as a path. A DataError, which suggests the nearest one, if it is not there."""
     folder = Path(folder)
     if not folder.is_dir():
         near = nearest(folder.name, [path.name for path in folder.parent.glob("*/")])
@@ -128,7 +128,7 @@ def read(folder) -> Finished:
     if is_reference(folder) and not folder.is_dir() and (study := studied(folder)).is_dir():
         advice = f"Make it of a finished study: scant reference {study}"
         raise DataError(folder, "there is no such folder", advice=advice)
-    _there(folder)
+    _existing(folder)
     made = manifest_of(folder)
     # what earlier versions of the study left behind is no part of it
     listed = made.get("files", ())
@@ -139,13 +139,13 @@ def read(folder) -> Finished:
         raise DataError(folder, "holds no finished claims or tables", advice=ADVICE)
     finished = Finished(folder, made["study"], made)
     if CLAIMS in names:
-        claims = readings.claims(folder / CLAIMS, NEEDED[CLAIMS], _again(folder / CLAIMS))
+        claims = readings.claims(folder / CLAIMS, NEEDED[CLAIMS], _advice(folder / CLAIMS))
         finished.claims = {claim["id"]: claim for claim in claims}
     if CELLS in names:
-        finished.cells = readings.cells(folder / CELLS, NEEDED[CELLS], _again(folder / CELLS))
+        finished.cells = readings.cells(folder / CELLS, NEEDED[CELLS], _advice(folder / CELLS))
     for name in tables:
         path = folder / f"tables/{name}.csv"
-        finished.tables[name] = read_rows(path, _again(path))[1]
+        finished.tables[name] = read_rows(path, _advice(path))[1]
     return finished
 
 
@@ -202,9 +202,7 @@ def keep(folder) -> Path:
 
 
 def csv_text(rows: Iterable[Mapping], head: Iterable[str], significant: int | None = None) -> str:
-    """Rows as CSV with the columns `head`; numbers that have a point to so many significant
-    digits.
-    """
+    """Rows as CSV with the columns `head`; numbers with a decimal point to `significant` digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
@@ -226,7 +224,7 @@ def manifest_of(folder: Path) -> dict:
     ------
     DataError : it is damaged, or a file does not fit it
     """
-    content = manifest.read(folder, _again(folder / manifest.NAME))
+    content = manifest.read(folder, _advice(folder / manifest.NAME))
     _check_unchanged(folder, content.get("files", {}))
     return content
 
@@ -240,10 +238,10 @@ def _check_unchanged(folder: Path, checksums: Mapping[str, str]) -> None:
             reason = f"is not there, though {path} lists it"
         elif sha256(file) == checksum:
             continue
-        raise DataError(file, reason, advice=_again(file))
+        raise DataError(file, reason, advice=_advice(file))
 
 
-def _again(path: Path) -> str:
-    """What to do about a file, of a study or a reference, that is damaged or gone."""
+def _advice(path: Path) -> str:
+    """How to make anew a file, of a study or a reference, that is damaged or gone: a sentence."""
     folder = next((folder for folder in path.parents[:2] if is_reference(folder)), None)
     return f"Make the reference again: scant reference {studied(folder)}" if folder else anew(path)

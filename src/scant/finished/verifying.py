@@ -16,15 +16,13 @@ class Verified(NamedTuple):
     """How a study's files compare with its manifest.
 
     same : the number of files that are as they were
-    changed, gone : the names of the others
-    drawn : the number of streams and logs that are gone, which their user deleted to free room;
-        they are not in `gone`
+    changed, gone : the names of files that have changed, and of files that are missing
+    drawn, unpacked : the number of files that may be missing and are not in `gone`: streams and
+        logs, which a user deletes to free room; files that this archive was packed without
     workflow : the files of the workflow here, or read by the study, that are not as they were
-    unpacked : the number of files that this archive was packed without; they are not in `gone`,
-        either
-    modules : those of scant that are not here as they were when they made the study; None if that
-        cannot be told, since another version of Python made it, whose syntax trees differ
-    made_by : the version of scant that made it, with its commit
+    modules : scant's modules that have changed since they made the study; None if that cannot be
+        told, since another version of Python made it, whose syntax trees differ
+    made_by : the version of scant that made the study, with its commit
     """
 
     same: int
@@ -71,7 +69,7 @@ def verify(folder) -> Verified:
 
 
 def _other_modules(content: dict) -> tuple[str, ...] | None:
-    """The `modules` of `Verified`, from a manifest."""
+    """The `modules` of `Verified`; content : the manifest"""
     python = str(content["versions"].get("Python")).split(".")
     if python[:2] != platform.python_version().split(".")[:2]:
         return None

@@ -89,9 +89,7 @@ def captions(
 
 
 def shown_in(path) -> str:
-    """What a figure shows, from its CSV file: its data, learning rates, rounds and n, as far as it
-    has them.
-    """
+    """Sentences on a figure's data, rounds, rates and n, as far as its CSV file has them."""
     if not Path(path).is_file():
         return ""
     head, rows = read_rows(path)
@@ -117,26 +115,24 @@ def shown_in(path) -> str:
 
 
 def _ends(counts: Iterable[int]) -> str:
-    """The least and the greatest of some counts: "10", "8 to 1,000"."""
+    """The range of some counts: "10", "8 to 1,000"."""
     least, most = f"{min(counts):,}", f"{max(counts):,}"
     return least if least == most else f"{least} to {most}"
 
 
 def _rate(text: str) -> str:
-    """A rate as printed, and what follows it: the exploration chosen with it, or that it is the
-    last of its grid.
-    """
+    """A rate as text, its number to three digits; what follows it (such as its edge) stays."""
     number = re.match(r"[\d.]+(?:e[-+]?\d+)?", text)
     return f"{float(number[0]):.3g}{text[number.end() :]}" if number else text
 
 
 def _spread(values) -> str:
-    """Up to three values; of more, how many there are."""
+    """Up to three values, listed; of more: "5 different ones"."""
     return ", ".join(values) if len(values) <= 3 else f"{len(values)} different ones"
 
 
 def caption(shown: families.Shown, repeats: bool = False) -> str:
-    """The caption of a figure or table; where the study `repeats` papers, with the place there."""
+    """The caption of a figure or table; if the study `repeats` papers, with what it repeats."""
     source = f"It repeats {shown.repeats}." if repeats and shown.repeats else ""
     return " ".join(filter(None, (shown.caption, source, CSV if shown.draw else "")))
 
@@ -148,8 +144,8 @@ def titles(plan: Plan) -> dict[str, dict[str, str]]:
 
 
 def compared(claim: dict) -> str:
-    """What a claim about the difference of two rows of a table compares, by what tells them apart;
-    "" for others.
+    """The two rows of a table whose difference a claim is about, by the columns that tell them
+    apart: "ips minus dm"; "" for all other claims.
     """
     against = claim.get("against")
     if "table" not in claim or not isinstance(against, dict):
@@ -214,9 +210,9 @@ def _documents(stated: dict) -> set[str]:
 def timings(folder) -> list[dict]:
     """The time and memory of a study's finished jobs by rule, from Snakemake's extended benchmarks.
 
-    A line that is not what Snakemake writes, such as one that was cut short, is left out: it tells
-    of times alone. Of a job that a server forked, Snakemake measures what waits for it; so the
-    memory is that of the job's log, where the log has it.
+    Lines that are not what Snakemake writes, such as one that was cut short, are left out. Of a job
+    that a server forked, Snakemake measures the client that waits; so the memory is from the job's
+    log, if it is there.
 
     Returns
     -------
@@ -305,7 +301,7 @@ def _datasets(study_plan: Plan) -> list[dict]:
 
 
 def _reading(dataset) -> str:
-    """What values of a data set become that single precision cannot hold; "" if there are none."""
+    """What a data set's values beyond single precision become, in words; "" if it has none."""
     if dataset.overflow is None:
         return ""
     value = "missing" if isinstance(dataset.overflow, str) else f"{dataset.overflow:,g}"

@@ -41,12 +41,12 @@ def save(experiments: Iterable[Runs], target) -> None:
 
 
 def _several(table: pd.DataFrame, *columns: str) -> bool:
-    """Whether each of the columns has several values."""
+    """Whether each of the columns has more than one value."""
     return all(len(set(table[column])) > 1 for column in columns)
 
 
 def _of_page(finals: ranking.Finals, experiment: str) -> dict:
-    """The `board` of an experiment, with its `kind` and `title`."""
+    """An experiment's `board` with `kind` and `title`; the caption explains differences."""
     frame = ranking.titled(ranking.ranked(finals.table, finals.quantity.better), finals, experiment)
     of = board(frame)
     return of | {
@@ -130,10 +130,8 @@ def _cells(rows: pd.DataFrame) -> Iterator[tuple[str, dict]]:
 
 
 def _decimals(values: pd.Series, widths: pd.Series) -> int:
-    """How many decimals the numbers of a column have: those that show half its narrowest interval,
-    with one figure.
-
-    At most as many as give the largest value FIGURES, which it has where there is no interval.
+    """How many decimals a column's numbers have: they show half of the narrowest interval (of
+    `widths`) with one figure. At most, and without intervals, the largest value has FIGURES.
     """
     most = FIGURES - 1 - math.floor(math.log10(values.abs().max() or 1.0))
     positive = widths[widths > ranking.ROUNDING]
@@ -159,7 +157,7 @@ def grid(board: dict, cell, rank: bool = False, name=str) -> list[list[str]]:
     With one stream the differences to the best learner have a column of their own; with several,
     they stand only in cells whose mean prints as the best's does.
 
-    cell, name : functions that write a cell of `board`, and a title
+    cell, name : functions that turn a cell of `board`, and a title, into text
     rank : whether to add the mean rank over the streams that every learner played
     """
     alone, sees = len(board["streams"]) == 1, board["feedback"]

@@ -74,7 +74,7 @@ def _clean(element) -> None:
 
 
 def _short(name: str, value: str) -> str:
-    """The value of an attribute in fewer letters."""
+    """The value of an attribute without blanks, decimals and styles that change nothing."""
     if name == "d":
         value = " ".join(value.split())
     if name in ("d", "x", "y"):
@@ -104,8 +104,8 @@ def _rename(root, prefix: str) -> None:
 
 
 def _mark(root) -> list[str]:
-    """Number the legend's entries and what belongs to them; returns the names of those that
-    something belongs to.
+    """Number curves (`data-curve`) and the legend's entries that have one (`data-entry`), in place;
+    returns these entries' texts.
 
     Panels are marked `data-panel`; legends' entries, their titles and what stands beside panels
     `data-key`.
@@ -139,9 +139,7 @@ def _mark(root) -> list[str]:
 
 
 def _together(parent, parts: list):
-    """Move some neighbouring children of an element into a new group, in their place; returns the
-    group.
-    """
+    """Put neighbouring children of `parent` into a new group in their place; returns the group."""
     group = ET.Element(parts[0].tag)
     parent.insert(list(parent).index(parts[0]), group)
     for part in parts:

@@ -20,10 +20,8 @@ EXACT = 1e-9  # a deviation as small is due to rounding
 
 
 def shown(value, column: str = "") -> str:
-    """A number with three significant figures, without exponents as far as that can be read; a dash
-    if there is none.
-
-    Whole numbers that are written as such stay in full.
+    """A number as text, to three significant figures, with an exponent only if it is very large or
+    small; a dash for None, "" and NaN. Whole numbers stay in full.
 
     column : see `scant.present.rounding.rounded`
     """
@@ -85,7 +83,7 @@ def interval(low, high, write=shown) -> str:
 
 
 def of_bound(quantity: str) -> bool:
-    """Whether a quantity is a share of a bound."""
+    """Whether a quantity, as claims write it, is a share of a bound."""
     of_table = OF_TABLE.fullmatch(quantity)
     return bool(BOUNDS.fullmatch(quantity) or (of_table and of_table["kind"] == "share"))
 
@@ -107,9 +105,9 @@ def measured(rows: list[Mapping], quantity: str, pair: str = "") -> str:
     """What was measured, in words: "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10", "2 %
     of the bound".
 
-    rows : claims or cells, with `estimate`, `low`, `high`. Several give the range of their
-        estimates
-    quantity : what they are estimates of, as claims have it
+    rows : claims or cells, with `estimate`, `low`, `high`. Of several, the range of the estimates
+        is told
+    quantity : what they estimate, as claims write it
     pair : what is compared, "SLAM minus ListNet"
     """
     estimates = [row["estimate"] for row in rows]
@@ -141,5 +139,5 @@ def measured(rows: list[Mapping], quantity: str, pair: str = "") -> str:
 
 
 def _of(share: str, bound: str) -> str:
-    """A share with what it is of: "2 % of the bound", "13.2 times the bound"."""
+    """A share, as `percent` writes it, of a bound: "2 % of the bound", "13.2 times the bound"."""
     return f"{share} {'' if share.endswith('times') else 'of '}the {bound}"

@@ -98,10 +98,8 @@ def make(
 
 
 def sentences(claims: list[Claim]) -> list[str]:
-    """Sentences that summarise claims: how many of each kind of row have each verdict, and what the
-    verdicts rest on.
-
-    What the papers measured comes first.
+    """Sentences that summarise claims: of each kind of row, what the papers measured first, how
+    many have each verdict; then what the verdicts rest on.
     """
     if not claims:
         return [
@@ -149,8 +147,8 @@ def headline(claims: list[dict], about: dict) -> str:
 
 
 def _parts(claims: list[dict]) -> list[dict]:
-    """The claims in the page's parts: what fails and what is open, what holds, and what is not
-    testable here.
+    """The page's three parts, with `title` and `claims`: what fails and what is open; what holds;
+    what is not testable here.
     """
     held, absent, others = [], [], []
     for claim in sorted(claims, key=itemgetter("rank")):
@@ -164,8 +162,8 @@ def _parts(claims: list[dict]) -> list[dict]:
 
 
 def _named(boards: dict[str, list[dict]]) -> dict[str, list[dict]]:
-    """Boards with `name`: their experiment's title and, as far as it takes to tell those of a kind
-    apart, the streams, the learners, and the experiment's id.
+    """Boards with `name`: their experiment's title, and streams, learners and the id as far as it
+    takes them to tell experiments of a kind apart.
     """
     firsts = {id: of[0] for id, of in boards.items()}
     names = {id: first["title"] for id, first in firsts.items()}
@@ -183,14 +181,14 @@ def _named(boards: dict[str, list[dict]]) -> dict[str, list[dict]]:
 
 
 def _listed(titles: list[str]) -> str:
-    """Titles, which may have commas; of many the first ones, and how many more."""
+    """Titles joined by semicolons; of many, the first `LISTED` and "3 more"."""
     more = [f"{len(titles) - LISTED} more"] if len(titles) > LISTED + 1 else titles[LISTED:]
     return "; ".join([*titles[:LISTED], *more])
 
 
 def _counted(row: str, claims: list[dict]) -> str:
-    """How many claims of a kind have each verdict: "2 reproduce, 1 is undecided"; of theorems, how
-    tight bounds are.
+    """How many claims of a kind of row have each verdict: "2 reproduce, 1 is undecided"; and how
+    tight theorems' bounds are.
     """
     tested, texts = words.by_test(claims), []
     for how, of in tested.items():
@@ -202,7 +200,9 @@ def _counted(row: str, claims: list[dict]) -> str:
 
 
 def _robustness(claims: list[dict]) -> str:
-    """Under how many readings claims hold, and what would decide the undecided."""
+    """How many of the claims that hold do so under every reading, and how many seeds would decide
+    half of the undecided: a sentence.
+    """
     holds = [claim for claim in claims if claim["verdict"] == "holds"]
     firm = sum(claim["readings_holding"] == claim["readings_total"] for claim in holds)
     text, do = "No claim holds", words.counted(firm, "does", "do")
@@ -276,13 +276,11 @@ def _cells_by_claim(cells, titles: dict, experiments: dict) -> dict[str, list[di
 
 
 def _placed(cells: list[dict], write) -> list[dict]:
-    """Cells with `place`: where to draw `estimate`, `low`, `high` and, as `claimed`, the claimed
-    interval, in percent.
+    """The cells of a claim with `place`: where to draw `estimate`, `low`, `high` and the claimed
+    interval (`from`, `to`), in percent of their common scale; None without an estimate. And with
+    the texts `measured`, `interval`, `claimed` and, of the worst seed, `last`.
 
-    All have the scale of the claim, which begins and ends a little beyond what is drawn. Their
-    numbers are beside that, as texts: `measured`, `interval`, `claimed`, and `last` for the worst.
-
-    write : writes a number
+    write : turns a number into text
     """
     names = ("estimate", "low", "high", "from", "to")
     values = [cell[name] for cell in cells for name in names if _known(cell[name])] or [0.0]
@@ -307,8 +305,8 @@ def _placed(cells: list[dict], write) -> list[dict]:
 
 
 def _kinds(claims: list[dict]) -> list[dict]:
-    """For each kind of row that claims are of: its names, what it is, and how many have each
-    verdict.
+    """For each kind of row that claims are of: its names (`name`, `several`), what it is (`about`),
+    and how many have each verdict (`counts`).
     """
     kinds = []
     for row, (several, about) in words.ROWS.items():
@@ -434,9 +432,8 @@ def _table(path: Path, about: dict) -> dict:
 
 
 def _same(head: list[str], rows: list[list[str]]) -> dict[str, str]:
-    """The columns of a large table that have one value in all rows: name and value.
-
-    Small tables keep them.
+    """The columns of a table that have one value in all rows: name and value. None, if the table is
+    small.
     """
     if len(head) <= MANY or len(rows) < 2:
         return {}
@@ -447,14 +444,14 @@ def _same(head: list[str], rows: list[list[str]]) -> dict[str, str]:
 def _folded(
     head: list[str], rows: list[list[str]]
 ) -> tuple[list[str], list[list[str]], dict[int, tuple[int, int]]]:
-    """A table without the columns that are the same in every row, and with intervals beside what
-    they belong to.
+    """A table without the columns of `_same`, and with the ends of intervals behind all others.
 
     Returns
     -------
-    head, rows : the columns that stay
-    ends : the positions of a column's ends `x_low` and `x_high` (of a mean or estimate also `low`
-        and `high`), by its own; they stay in `rows`, after the others, and have no name in `head`
+    head : the names of the columns to show
+    rows : cells of these columns, then of the ends of intervals
+    ends : by the position of a column x, the positions in `rows` of `x_low` and `x_high` (of a mean
+        or estimate also `low` and `high`)
     """
     same, position, ends = _same(head, rows), {name: i for i, name in enumerate(head)}, {}
     for name in head:
@@ -483,8 +480,8 @@ def _rows(rows: list[dict]) -> dict:
 
 
 def _cells(head: list[str], rows: list[list[str]], ends: dict[int, tuple[int, int]]) -> dict:
-    """Columns of a table, and whether all their cells are numbers; rows of cells, each as shown and
-    in full.
+    """A table for the template: `columns`, each a name and whether all its cells are numbers;
+    `rows` of cells, each as shown and in full. Arguments as `_folded` returns them.
     """
     columns = zip(*rows, strict=True)
     numeric = [

@@ -74,7 +74,7 @@ def _cells(folder: Path, claim: str | None = None) -> list[Cell]:
 def _chosen(
     rows: list[Claim], verdict: str | None, family: str | None, kind: str | None
 ) -> list[Claim]:
-    """The claims with a verdict, of a family and of a kind; None for all of them."""
+    """The claims of this verdict, family and kind of row (None: any). A SettingError, if none."""
     families, verdicts = {row["family"] for row in rows}, {*words.VERDICTS, *words.PLURAL}
     for key, wanted, names in (
         ("verdict", verdict, verdicts), ("family", family, families), ("row", kind, words.ROWS)
@@ -93,9 +93,7 @@ def _chosen(
 
 
 def _claims(rows: list[Claim], cells: list[Cell] | None) -> str:
-    """Claims below the names of their kinds and families, each with its cells if these are
-    given.
-    """
+    """Claims as text below headings of kind and family, each with its cells if these are given."""
     text = ""
     for kind, (several, _) in words.ROWS.items():
         for family in dict.fromkeys(row["family"] for row in rows if row["row"] == kind):
@@ -139,9 +137,7 @@ def _estimate(row: Mapping) -> str:
 
 
 def _whole(row: Claim, cells: list[Cell]) -> str:
-    """All that is known of a claim, and its cells under each reading, the one of its verdict
-    first.
-    """
+    """All that is known of a claim, as text, with its cells by experiment and reading."""
     claimed = {words.claimed(cell["from"], cell["to"], shown) for cell in cells}
     control = {key: row[f"control_{key}"] for key in ("estimate", "low", "high")}
     claimed = claimed.pop() if len(claimed) == 1 else ""

@@ -2,8 +2,7 @@
 of who is best.
 
 Families declare the questions, see `scant.declare.families.Question`. A sentence follows from a
-claim's verdict alone, and its numbers from the estimates behind that verdict: where the verdict is
-another, so is the sentence.
+claim's verdict alone, and its numbers from the estimates behind that verdict.
 """
 
 import math
@@ -39,8 +38,9 @@ def story(
 
     Returns
     -------
-    rows : `id` and `text` of the question, `figure` or None, its `finding`, `sentences`, each with
-        `text` and `claim` (None if it is of no single claim), and `claims`, those that were tested
+    rows : `id` and `text` of the question; `figure` or None; its `finding`; `sentences`, each with
+        `text` and `claim` (None if it is of no single claim); `claims`, the tested ones; `strip`,
+        of a question without a figure
     """
     answered = []
     for question in questions:
@@ -81,9 +81,7 @@ def _answered(question: Question, tested: list[dict]) -> dict:
 
 
 def _by_boards(question: Question, boards: list[dict]) -> dict:
-    """The answer to a question of which no claim was tested: who is best in the experiments of its
-    figure.
-    """
+    """The answer if no claim was tested: who is best in its figure's experiments."""
     if not boards:
         return {"finding": question.text, "sentences": []}
     first = boards[0]
@@ -114,8 +112,8 @@ def _openness(claim: dict) -> int:
 
 
 def _in_part(claim: dict) -> tuple[list[dict], list[dict]]:
-    """The decided cells of an undecided claim, and its undecided cells. There are no decided cells
-    if they differ, or if the mean over cells is what decides.
+    """The decided and the undecided cells of an undecided claim. The first are none if their
+    verdicts differ, or if the mean over cells decides the claim.
     """
     cells = [] if _overall(claim) else _sides(claim)[0]
     decided = [cell for cell in cells if cell["verdict"] in words.DECIDED]
@@ -132,7 +130,7 @@ def _asks(question: Question, claim: dict) -> bool:
 def finding(answer: Answer, claim: dict) -> Markup:
     """What was found, in a clause: "PDGD ranks better than DBGD on Digits, by 0.069 of NDCG@10".
 
-    Its size, and where it is so, stand in it as far as there is room; `behind` says both.
+    Size and streams stand in it as far as there is room; `behind` says both.
     """
     verdict = claim["verdict"]
     subject, holds = _capital(answer.subject), answer.holds
@@ -167,7 +165,7 @@ def _fitting(*clauses: Markup) -> Markup:
 
 
 def _where(claim: dict) -> Markup:
-    """Where it is so: " on Digits", ", not on Letters", " in the mean over 5 cells"."""
+    """Where a claim's verdict is so: " on Digits, not on Letters", " in the mean over 5 cells"."""
     agreed, contrary, _ = _sides(claim)
     if _overall(claim):
         return Markup(f" in the mean over {len(agreed)} cells")
@@ -176,9 +174,9 @@ def _where(claim: dict) -> Markup:
 
 
 def _size(claim: dict, cells: list[dict], text: str) -> str:
-    """By how much: ", by 0.069 of NDCG@10".
+    """How large the estimates of cells are: ", by 0.069 of NDCG@10", ": 2 % of the bound".
 
-    text : the finding so far, which may name the unit
+    text : the finding so far, which may name the unit already
     """
     counted = _counted_by_seeds(cells)
     if not counted:
@@ -196,7 +194,7 @@ def _counted_by_seeds(cells: list[dict]) -> list[dict]:
 
 
 def _seeds(cells: list[dict]) -> str:
-    """In how many seeds it is so in each of some cells: "in 14 of 16 seeds or more"."""
+    """In how many seeds each of some cells is as its verdict says: "in 14 of 16 seeds or more"."""
     least = min(cells, key=lambda cell: cell["agreeing"] / cell["n"])
     more = " or more" if len({cell["agreeing"] / cell["n"] for cell in cells}) > 1 else ""
     return f"in {least['agreeing']:g} of {least['n']} seeds{more}"
@@ -204,7 +202,7 @@ def _seeds(cells: list[dict]) -> str:
 
 def behind(claim: dict) -> Markup:
     """What is behind a finding, in a sentence: what was measured, with its interval, in how many
-    seeds it is so, and how many would decide it; what would overturn it is beside the claim.
+    seeds it is so, and how many seeds would decide it.
     """
     texts = _by_side(claim) if _openness(claim) == 1 else evidence(claim)
     deciding = _overturning(claim) if claim["verdict"] == "undecided" else ""
@@ -213,8 +211,8 @@ def behind(claim: dict) -> Markup:
 
 
 def _by_side(claim: dict) -> list[Markup]:
-    """Of a claim that is undecided: the numbers of its decided cells, and of the others, and how
-    many seeds agree on each side.
+    """Of a claim that is undecided, two clauses, on its decided and on its undecided cells: their
+    numbers, and in how many seeds they are so.
     """
     sides, texts = _in_part(claim), _numbers_of_sides(claim, *_in_part(claim))
     for place, (cells, how) in enumerate(zip(sides, ("so", "as claimed"), strict=True)):
@@ -224,8 +222,8 @@ def _by_side(claim: dict) -> list[Markup]:
 
 
 def _numbers_of_sides(claim: dict, *sides: list[dict]) -> list[Markup]:
-    """The numbers of each side, and where they are from; what is compared is said once, if that is
-    alike.
+    """A clause for each of two sides: its numbers and where they are from. What is compared is said
+    once, if both compare the same.
     """
     first, second = map(_pair, sides)
     briefs = (not second, not first or first == second)
@@ -234,8 +232,8 @@ def _numbers_of_sides(claim: dict, *sides: list[dict]) -> list[Markup]:
 
 
 def beside(claim: Mapping) -> str:
-    """In how many seeds of the cell that decides it is so, what would overturn it, and the worst
-    seed.
+    """The text beside a claim: in how many seeds of the cell that decides it is so, what would
+    overturn it, and the worst seed.
     """
     if claim["agreeing"] is None:
         return ""
@@ -259,8 +257,8 @@ def _overturning(claim: Mapping) -> str:
 
 
 def evidence(claim: dict) -> list[Markup]:
-    """What was measured, "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10 on Digits", in how
-    many seeds it is so, of several cells the one that decides, and what is undecided.
+    """Clauses: what was measured, "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10 on
+    Digits", in how many seeds it is so, which of several cells decides, and what is undecided.
     """
     if claim["verdict"] == words.SILENT:
         return []
@@ -289,7 +287,7 @@ def evidence(claim: dict) -> list[Markup]:
 
 
 def _overall(claim: dict) -> list[dict]:
-    """The cell of the mean over all others, if that decides the claim."""
+    """The cell of the mean over all other cells, alone in a list, if it decides the claim."""
     if claim["deciding"] != OVERALL:
         return []
     estimated = (cell for cell in claim["cells"] if cell["estimate"] is not None)
@@ -298,10 +296,7 @@ def _overall(claim: dict) -> list[dict]:
 
 def _sides(claim: dict) -> tuple[list[dict], list[dict], list[dict]]:
     """The cells that came out as the claim did, the cells that came out the other way, and the
-    undecided cells.
-
-    Of a claim that is undecided, or that the mean over its cells decides, the first are all of
-    them.
+    undecided cells; all are in the first, if the claim is undecided or the mean over cells decides.
     """
     estimated = (cell for cell in claim["cells"] if cell["estimate"] is not None)
     cells = [cell for cell in estimated if cell["stream"] != OVERALL]
@@ -325,7 +320,9 @@ def _places(cells: list[dict]) -> Markup:
 
 
 def _told_apart(*sides: list[dict]) -> list[str]:
-    """On which streams, or for which learners, the cells of each side are."""
+    """For each side, words that tell its cells from the other's: " on Digits", or, on the same
+    streams, " for SLAM".
+    """
 
     def common(key: str) -> set:
         return set.intersection(*({cell[key] for cell in cells} for cells in sides))
@@ -342,9 +339,9 @@ def _told_apart(*sides: list[dict]) -> list[str]:
 
 
 def _numbers(claim: dict, cells: list[dict], brief: bool = False) -> Markup:
-    """What was measured; without cells, the claim's own estimate.
+    """What was measured in cells, or, without cells, the claim's own estimate, in words.
 
-    brief : without what is compared
+    brief : whether to leave out what is compared
     """
     if not cells and claim["estimate"] is None:
         return Markup("")
@@ -363,8 +360,8 @@ def _pair(cells: list[dict]) -> str:
 
 
 def resting(claims: Iterable[Mapping]) -> str:
-    """How many verdicts suppose that seeds are near normal, and how many of these need not; "" if
-    none does.
+    """How many verdicts suppose that no rare seed is far from those drawn, and how many of these
+    stand without it; "" if none does.
     """
     decided = [claim for claim in claims if claim["verdict"] in (*words.DECIDED, words.ALIKE)]
     premised = [claim for claim in decided if claim["premise"]]
@@ -457,7 +454,7 @@ def _alike(board: dict, place: int) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    """The names; if there are many, how many."""
+    """The names, "a and b"; of many: "5 others"."""
     return " and ".join(names) if len(names) < PLACES else f"{len(names)} others"
 
 

@@ -85,8 +85,8 @@ def _literal(value):
 
 
 def _name(figure) -> None:
-    """Give the n-th entry of the legend an id that begins with entry-n, and each artist that
-    belongs to it one that begins with curve-n.
+    """Set, in place, the SVG ids by which the page finds curves: entry-n... of the legend's n-th
+    entry, curve-n... of each artist with the entry's text as its label.
     """
     texts = [text for box in figure.findobj(Legend) for text in box.get_texts()]
     numbers = {
@@ -106,9 +106,7 @@ def _name(figure) -> None:
 
 
 def _keep_inside(figure) -> None:
-    """Make texts of panels smaller that would be cut at the figure's right edge, down to 6
-    points.
-    """
+    """Shrink, down to 6 points, texts in panels that the figure's right edge would cut."""
     for axis in figure.axes:
         for text in axis.texts:
             box = text.get_window_extent()

@@ -30,7 +30,13 @@ class Inputs:
         self.plan, self._read, self._last = plan, [], ()
 
     def __call__(self, target: Target) -> tuple:
-        """The inputs for a figure or table. Files that are not what their names say are refused."""
+        """The arguments of the function that computes the frame of a figure or table: frames, paths
+        or a seed, by `Shown.reads`.
+
+        Raises
+        ------
+        DataError : a file is not what its name says
+        """
         shown, plan = target.shown, self.plan
         if shown.reads in ("traces", "regret"):
             runs = self._traces(target.experiments)

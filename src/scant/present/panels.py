@@ -71,18 +71,16 @@ def room_for_names(frame: pd.DataFrame) -> float:
 
 
 def count(frame: pd.DataFrame) -> str:
-    """Over how many seeds (or whatever n counts) the means of the frame are, as text: "n = 10", "n
-    = 8 to 10".
-    """
+    """The least and the greatest n of a frame's rows, as text: "n = 10", "n = 8 to 10"."""
     low, high = frame["n"].min(), frame["n"].max()
     return f"n = {low:,}" + (f" to {high:,}" if high > low else "")
 
 
 def head(axis, panel: pd.DataFrame, suffix: str = "", room: float = 0.0) -> None:
-    """Write the panel's title: its stream, and below it, smaller, the experiment's reading,
-    `suffix` and n. Each in as many lines as its column of panels asks for.
+    """Write the panel's title: its stream, and below it, smaller, the experiment's title, `suffix`
+    and the number of seeds, wrapped to `room` inches.
 
-    room : the width to write in, in inches; by default, what panels with numbers beside each leave
+    room : by default, the width of a panel with numbers beside it
     """
     number = count(panel).removeprefix("n = ")
     seeds = "seed" if number == "1" else "seeds"
@@ -106,8 +104,8 @@ def text_width(text: str, size: float) -> float:
 
 
 def wrapped(text: str, width: float, size: float) -> str:
-    """Text in lines of at most so many inches, as far as its words allow; "n = 3", "5 %" and
-    "8 seeds" count as words.
+    """Text in lines of at most `width` inches, as far as its words allow, at `size` points; "n =
+    3", "5 %" and "8 seeds" count as words.
     """
     lines = []
     for line in text.split("\n"):
@@ -163,11 +161,11 @@ def legend(figure, handles: dict, title: str) -> None:
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with titles in the column `learner`, so that each title has one entry in the legend
-    and one look.
+    """The frame with titles in the column `learner`, and the ids in `id`: a title is an entry of
+    the legend.
 
     If two learners of a panel, or learners of different kinds, have the same title, their ids
-    follow it in parentheses. The column `id` holds the ids.
+    follow it in parentheses.
     """
     traits = [name for name in ("kind", "own_measure", "objective") if name in frame]
     by_title = frame.astype(dict.fromkeys(traits, str)).groupby("label")
@@ -180,8 +178,8 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def distinct(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with new titles for panels that have one title: first what tells them apart, and
-    below it the title that they share.
+    """The frame with `panel` (a title) and `reading` (the text below it) swapped where panels share
+    a title, so that what tells them apart comes first.
     """
     firsts = frame.drop_duplicates(["experiment", "stream"])
     shared = firsts[
@@ -236,10 +234,10 @@ def curve(axis, curve: pd.DataFrame, look: tuple[str, str, str], alpha: float):
 
 
 def points(axis, rows: pd.DataFrame, along: str, look: tuple[str, str, str], label: str):
-    """A line through the means at each value of the column `along`, with their intervals; returns
-    what a legend shows.
+    """Draw a line through the means at each value of the column `along`, with their intervals;
+    returns its handle, for a legend.
 
-    rows : those with a mean above 0, since axes are logarithmic
+    rows : with means above 0, since axes are logarithmic
     """
     colour, marker, dashes = look
     ends = np.clip([rows["mean"] - rows["low"], rows["high"] - rows["mean"]], 0, None)
@@ -257,10 +255,7 @@ def points(axis, rows: pd.DataFrame, along: str, look: tuple[str, str, str], lab
 
 
 def alpha(curves) -> float:
-    """The opacity of bands.
-
-    They may overlap, so that they are fainter where there are more curves.
-    """
+    """The opacity of bands: less where there are more curves, whose bands may overlap."""
     return min(0.2, 0.8 / len(curves))
 
 
@@ -270,10 +265,7 @@ def beside(
     gap: float = 0.075,
 ) -> None:
     """Write texts to the right of a panel, each with its learner's marker, and a line to the height
-    that it belongs to.
-
-    Texts that would overlap are moved apart; where curves coincide, the marker tells whose text it
-    is.
+    that it belongs to. Texts that would overlap are moved apart.
 
     texts : by learner, the text's height in the data's units, the text, and the learner's colour,
         marker and line

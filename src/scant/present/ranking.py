@@ -79,13 +79,13 @@ def leaderboard(runs: Runs, measure: str | None = None, tuning: str | None = Non
 
 
 def titled(board: pd.DataFrame, finals: Finals, experiment: str) -> pd.DataFrame:
-    """The rows of `ranked` with titles, and what the measure is.
+    """The rows of `ranked` (`board`) with what tables print of them.
 
     Returns
     -------
     frame : with the columns stream_title, learner_title; feedback: what the learner sees, "" if its
-        family has but one; experiment; measure, and its name in words; better: "high" or "low";
-        tuning
+        family has but one; experiment; measure; in_words: the measure's name; better: "high" or
+        "low"; tuning
     """
     titles = finals.details["titles"]
     streams = {id: titles["streams"].get(id, id) for id in board["stream"].unique()}
@@ -135,7 +135,7 @@ def by_measure(runs: Runs) -> list[Finals]:
 
 
 def _finals(name: str, frame, details_by_name: dict, measure=None, tuning=None) -> Finals | None:
-    """What `finals` returns, from the traces that `traces.read` returns."""
+    """What `finals` returns; frame, details_by_name : see `traces.read`"""
     details = details_by_name[name]
     declared = families.of(details).quantities
     final = next((name for name, quantity in declared.items() if quantity.better), None)
@@ -156,7 +156,8 @@ def _finals(name: str, frame, details_by_name: dict, measure=None, tuning=None) 
 
 
 def _reading(name: str, details: dict, tuning: str | None, set_aside: bool) -> str | None:
-    """The reading of `tuning` that is asked for, or the experiment's own; None if it has none.
+    """The reading to rank under: `tuning` if it is given, else the experiment's own; None if it has
+    none. A SettingError, if no runs were tuned so.
 
     set_aside : whether there are seeds that only choose rates
     """
@@ -225,7 +226,7 @@ def _compared(values: pd.DataFrame, better: str) -> pd.DataFrame:
 
 
 def _by_policy(values: pd.DataFrame) -> pd.DataFrame:
-    """The values with the epsilon of each policy in its name, where a learner has several."""
+    """The values, where a learner has policies of several epsilons with the epsilon in its name."""
     if "epsilon" not in values:
         return values
     several = values.groupby("learner")["epsilon"].transform("nunique") > 1

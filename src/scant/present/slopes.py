@@ -45,7 +45,7 @@ def slope(x, y, points: int) -> float:
 
 
 def _weights(x: np.ndarray) -> np.ndarray:
-    """(n,) what the slope multiplies the logarithm of each y by."""
+    """The weights w of least squares, (n,): the slope of log y on log x is the sum of w log y."""
     centred = np.log(x) - np.log(x).mean()
     return centred / (centred @ centred)
 
@@ -126,7 +126,7 @@ def _bootstrap(x: np.ndarray, regret: np.ndarray, level: float) -> tuple[float, 
 
 @cache
 def _resamples(n: int) -> np.ndarray:
-    """(n, RESAMPLES) the share of each seed in each resample; the same in all calls."""
+    """The share of each of n seeds in each resample, (n, RESAMPLES); the same in all calls."""
     return generator(0, "bootstrap of slopes", n).multinomial(n, np.full(n, 1 / n), RESAMPLES).T / n
 
 
@@ -225,9 +225,7 @@ def local_slopes(mean: pd.Series) -> list[float]:
 
 
 def _why(learner: str, place: str, along: str, points: list) -> str:
-    """Why there is no slope: at which points the mean regret is not above 0; "" if there are
-    none.
-    """
+    """Why there is no slope: at which points the mean regret is not above 0; "" without any."""
     if not points:
         return ""
     first = ", ".join(map(str, points[:SHOWN])) + (

@@ -88,7 +88,7 @@ ENVIRONMENT = "SCANT_FIGURES"  # where the workflow puts what the study asks for
 
 
 def wanted() -> dict:
-    """What the study asks of its figures: see `WANTED`."""
+    """What the study asks of its figures, see `WANTED`; from the environment, else by default."""
     return WANTED | json.loads(os.environ.get(ENVIRONMENT) or "{}")
 
 
@@ -101,10 +101,8 @@ def apply() -> None:
 
 
 def own_look(kind: str, variant: str = "", id: str = "") -> tuple[str, str, str] | None:
-    """The colour, marker and line that a kind of learner declares; None if it declares none.
-
-    The look of this id comes first, then that of this `variant` (a measure or surrogate), then that
-    of the kind.
+    """The colour, marker and line that a kind of learner declares: for this id, or else for this
+    `variant` (a measure or surrogate), or else for all; None if it declares none.
     """
     declared = _looks_of(kind)
     for key in (f"#{id}", variant, ""):

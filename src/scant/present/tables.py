@@ -73,12 +73,8 @@ def write(frame: pd.DataFrame, stem, caption: str = "", printed: Sequence[str] =
 
 
 def check(path) -> None:
-    """Hold the CSV file of a table against the comment in the LaTeX file beside it, if there is
-    one.
-
-    Raises
-    ------
-    DataError : it is not the file that was written
+    """Raise a DataError if the CSV file of a table is not the one that the comment in the LaTeX
+    file beside it, if any, was written for.
     """
     path = Path(path)
     beside = path.with_name(f"{path.stem}.tex")
@@ -123,7 +119,7 @@ def latex(frame: pd.DataFrame, caption: str, name: str, printed: Sequence[str] =
         values differ between rows
     """
     triples = zip(frame, frame.columns[1:], frame.columns[2:], strict=False)
-    ends = {base: two for base, *two in triples if _ends(*two)}
+    ends = {base: two for base, *two in triples if _are_ends(*two)}
     own = [column for column in frame if not any(column in two for two in ends.values())]
     columns = [column for column in printed or own if column in own]
     if len(columns) > COLUMNS:
@@ -150,13 +146,15 @@ def latex(frame: pd.DataFrame, caption: str, name: str, printed: Sequence[str] =
     return floating(alignment, rows, escaped(" ".join(filter(None, notes))), f"tab:{name}")
 
 
-def _ends(low: str, high: str) -> bool:
-    """Whether two columns are the ends of the intervals of the column before them."""
+def _are_ends(low: str, high: str) -> bool:
+    """Whether two neighbouring columns, by name, are the ends of intervals: "x_low", "x_high"."""
     return low.endswith("low") and high == f"{low[:-3]}high"
 
 
 def _cell(value, column: str, low: float = math.nan, high: float = math.nan) -> str:
-    """A value as text; a number that has an interval with the decimals that show half of it."""
+    """A value as text; one with an interval, which follows it, has the decimals that show half the
+    interval's width.
+    """
     if pd.isna(value):
         return "--"
     if isinstance(value, (bool, np.bool_)):
@@ -179,8 +177,9 @@ def _aligned(texts: Sequence[str], numeric: bool) -> str:
 
 
 def floating(alignment: str, rows: Sequence[Sequence[str]], caption: str, label: str) -> str:
-    """A table with its caption and label, for the packages booktabs and longtable, which one of
-    more than `LONG` rows is set by. Cells and caption are in LaTeX; the first row is the head.
+    """The LaTeX of a table, for the packages booktabs and, with more than `LONG` rows, longtable.
+
+    rows : the head first; cells and caption are LaTeX
     """
     # after the end of a row LaTeX takes a bracket for a distance
     texts = map(" & ".join, rows)

@@ -57,7 +57,7 @@ def read(experiments: Iterable[Runs]) -> tuple[pd.DataFrame, dict[str, dict]]:
 
 
 def _identified(table: pa.Table) -> pa.Table:
-    """The table of a run file with a column for each id or setting that names the run."""
+    """The table of a run file with the columns of its family's `identity` and `completed`."""
     run = metadata_of(table.schema)
     family = families.of(run)
     for name, value in family.identity(run).items():
@@ -83,8 +83,8 @@ def read_comparators(paths) -> pd.DataFrame:
     """The best fixed weights of some streams and judging surrogates as one frame.
 
     Columns: experiment, stream, judge, seed, round; `best`, the sum of the judging surrogate over
-    the rounds so far; `gap`, by how much the least possible sum may be smaller; `norm`, the norm of
-    the weights; and `at_zero`, the sum at weights 0.
+    the rounds so far; `gap`: no weights have a sum below best - gap; `norm`, the norm of the best
+    weights; and `at_zero`, the sum at weights 0.
     """
     dtypes = dict.fromkeys(COMPARED, "str") | {"seed": int, "round": int}
     dtypes |= dict.fromkeys(("best", "gap", "norm", "at_zero"), float)
@@ -100,7 +100,9 @@ def read_comparators(paths) -> pd.DataFrame:
 
 
 def names(key: tuple, details: dict) -> dict[str, str]:
-    """What figures call an (experiment, stream, learner): `panel`, `label` and `reading`."""
+    """What figures call an (experiment, stream, learner): `panel`, the stream's title; `label`, the
+    learner's; `reading`, the experiment's.
+    """
     experiment = details[key[0]]
     titles = experiment["titles"]
     return {
@@ -130,5 +132,5 @@ class Played:
 
     @property
     def about(self) -> dict[str, dict]:
-        """The details in the form that frames take them, by experiment, with this tuning."""
+        """The details, with this tuning, as functions of frames take them: by experiment."""
         return {self.name: self.details | ({"tuning": self.tuning} if self.tuning else {})}
