@@ -36,11 +36,11 @@ FORMS = {
 
 
 def convert(dataset: Dataset, part: str, original, target) -> None:
-    """Convert an original file by `tables.convert`, if it has the registered checksums still.
+    """Convert an original file by `tables.convert`, after checking its checksums once more.
 
     Raises
     ------
-    DataError : it is refused; names a form that the file is in, if it is not that of its parser
+    DataError : the file is refused; names its form, if that is known and not its parser's
     """
     start = b""
     if Path(original).is_file():

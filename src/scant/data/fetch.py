@@ -150,7 +150,7 @@ def _decompress(stream, name: str, output: Path) -> None:
 
 @contextmanager
 def _corruption(origin, advice: str = "Get the file again") -> Iterator[None]:
-    """Turn what decompressors raise on damaged input into a DataError."""
+    """A context that turns what decompressors raise on damaged input into a DataError."""
     try:
         yield
     except DAMAGE as error:
@@ -193,10 +193,8 @@ def _download(url: str, path: Path, dataset: Dataset, part: Part, log: Callable)
 
 
 def _from_archive(dataset: Dataset, part: Part, folder: Path, output: Path, log: Callable) -> str:
-    """Write the content of a part from the publisher's archive to `output`; returns where it is
-    from.
-
-    The archive is downloaded once for all parts, into `folder`.
+    """Write the content of a part from the publisher's archive, which is downloaded into `folder`
+    once for all parts, to `output`; returns the archive's address and the file's name in it.
     """
     path = _archive(dataset, part, folder, log)
     names = [dataset.archive.members + part.file + suffix for suffix in SUFFIXES]
@@ -254,7 +252,10 @@ def check_content(part: Part, path, source) -> str:
 
 
 def _check_sum(name: str, expected: str | None, measured: str, source) -> None:
-    """Raise a DataError for a checksum that is not the expected one."""
+    """Raise a DataError for a checksum that is not the expected one, if there is one.
+
+    name : of the kind of checksum, "sha256"; source : where the content is from
+    """
     if expected not in (None, measured):
         reason = f"checksum mismatch: expected {name} {expected}, found {measured}"
         raise DataError(source, reason, advice="Replace the file, or remove it")

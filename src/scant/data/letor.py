@@ -74,7 +74,7 @@ def read_letor(
     unsorted: bool = False,
     overflow: float | str | None = None,
 ) -> Iterator[Block]:
-    """Read a LETOR file in blocks of bounded size; a query may span blocks.
+    """Read a LETOR file in blocks of bounded size; queries may span blocks.
 
     Parameters
     ----------
@@ -109,10 +109,8 @@ def read_letor(
 def read_grouped(
     path, sizes_path, features: int, max_grade: int | None = None, **settings
 ) -> Iterator[Block]:
-    """Read a file in LETOR's format without query ids. A second file tells the queries: in each
-    line the number of rows of one.
-
-    Queries are numbered from 1, in their order.
+    """Read a file in LETOR's format without query ids. A second file has, line by line, each
+    query's number of rows; queries are numbered from 1.
 
     Parameters
     ----------
@@ -229,7 +227,7 @@ class _Parser:
 
     line : the number of the next line, from 1
     has_rows : whether there was a row so far
-    used, widths : what parts before say of later ones, see `scant.kernels.letor.parse`
+    used, widths : the state that the compiled parser carries on, see `scant.kernels.letor.parse`
     """
 
     def __init__(self, path, form: _Form):
@@ -320,9 +318,7 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how such a file begins
 
 
 def _foreign(text: bytes) -> str:
-    """What is wrong with fields that have a character beyond ASCII, with its encoding; "" if they
-    have none.
-    """
+    """A sentence on the first character beyond ASCII in fields, and its encoding; "" if none."""
     match = re.search(rb"[\x80-\xff]", text)
     if match is None:
         return ""

@@ -30,10 +30,8 @@ OPTIONAL = ("timestamp", "position")
 
 @dataclass(frozen=True)
 class Log:
-    """A log.
-
-    Each row is a visit of a user: `features` is the context, `action` the ad shown, `reward` the
-    click.
+    """A bandit log. Each row is a visit of a user: `features` is the context, `action` the ad
+    shown, `reward` the click.
     """
 
     features: np.ndarray  # float32 (rows x features), finite
@@ -64,7 +62,7 @@ class Log:
 
 
 def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
-    """Check a log, and return it.
+    """Return a log unchanged; a DataError if it is not valid.
 
     Parameters
     ----------
@@ -189,8 +187,8 @@ def listing(names) -> str:
 
 
 def by_ad(log: Log) -> list[dict]:
-    """Of each ad its action (the id), impressions, clicks (the sum of rewards), and rate (clicks /
-    impressions; None if it was never shown), as in Table 5.2: plain numbers.
+    """For each ad: action (its id), impressions, clicks (the sum of rewards), and rate (clicks /
+    impressions; None if it was never shown), as in Table 5.2.
     """
     impressions = np.bincount(log.action, minlength=len(log.actions)).tolist()
     clicks = np.bincount(log.action, log.reward, minlength=len(log.actions)).tolist()
@@ -219,9 +217,8 @@ def duplicates(log: Log) -> int:
 def write(log: Log, path, metadata: dict | None = None) -> None:
     """Write a log as parquet, whole or not at all.
 
-    Features are one column of fixed-size lists, which is faster to write and read than a column for
-    each. The metadata of the file are `metadata` and `kind`, `actions`, `names`, `rows`,
-    `duplicates`.
+    Features are one column of fixed-size lists, faster than a column each. The metadata of the file
+    are `metadata` and `kind`, `actions`, `names`, `rows`, `duplicates`.
     """
     import pyarrow as pa
 

@@ -1,5 +1,5 @@
-"""Numbers of somebody's own, from a file or a function, in the project's types: none is changed
-without a word.
+"""Numbers of somebody's own, from a file or a function, in the project's types: a value that these
+cannot hold is refused.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def plain(values) -> np.ndarray:
 
 
 def single(values: np.ndarray, refuse: Refuse) -> np.ndarray:
-    """Features as float32; they have to be finite in single precision."""
+    """Features as float32; `refuse` is called for those that are not finite in single precision."""
     with np.errstate(over="ignore"):
         rounded = values.astype(np.float32)
     refuse(~np.isfinite(rounded), "is not finite in single precision: {}")
@@ -43,8 +43,8 @@ def single(values: np.ndarray, refuse: Refuse) -> np.ndarray:
 
 
 def whole(values: np.ndarray, top: int, refuse: Refuse) -> np.ndarray:
-    """Grades or ids of queries as int64; they have to be whole numbers from 0 to `top`, and floats
-    not so large that their type may have rounded them.
+    """Grades or ids of queries as int64; `refuse` is called for what is not a whole number from 0
+    to `top`, and for floats so large that their type may have rounded them.
     """
     refuse(values != np.floor(values), "{} is not a whole number")
     refuse(values < 0, "{} is negative")

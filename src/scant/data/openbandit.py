@@ -91,7 +91,9 @@ def read(path) -> Log:
 
 
 def _cells(path):
-    """The cells of a CSV file as texts: a pandas frame without blank lines, by line less 1."""
+    """The cells of a CSV file as texts: a pandas frame without blank lines, whose index is the line
+    in the file, from 0.
+    """
     import pandas as pd
 
     with files.foreign(path, "CSV file of the Open Bandit Dataset"):

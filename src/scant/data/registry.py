@@ -71,14 +71,14 @@ class Dataset:
 
     @property
     def stored(self) -> str:
-        """Its name among the tables of all studies; of a study's own, with the study, since others
-        may use its id.
+        """Its name among the tables of all studies: its id, with the study's for a study's own set,
+        since other studies may use the id.
         """
         return f"{self.id}@{self.study}" if self.study else self.id
 
     @property
     def text(self) -> dict:
-        """How its texts in LETOR's format are read: settings of `scant.data.letor.read_letor`."""
+        """How its files in LETOR's format are read: settings of `scant.data.letor.read_letor`."""
         return {
             name: getattr(self, name)
             for name in ("fractions", "first_index", "unsorted", "overflow")
@@ -128,8 +128,8 @@ def load(
 
 
 def groups_beside(path) -> Path | None:
-    """The file beside another that says how many rows each query has: LightGBM's `.query`,
-    XGBoost's `.group`.
+    """The file beside another that says how many rows each query has, LightGBM's `.query` or
+    XGBoost's `.group`; None if there is none.
     """
     path = Path(path)
     names = (
@@ -191,9 +191,7 @@ def check_address(dataset: Dataset, part: Part, url: str, origin: str | None = N
 
 
 def reading_modules(dataset: Dataset) -> list[str]:
-    """The modules, beside this project's own of data, that read a data set's files: another
-    package's, or a user's.
-    """
+    """The modules outside `scant.data` that read a data set's files: a package's or a user's."""
     if ":" in dataset.parser:
         return [dataset.parser.partition(":")[0]]
     parser = reader(dataset.parser)
@@ -202,9 +200,7 @@ def reading_modules(dataset: Dataset) -> list[str]:
 
 @cache
 def reader(parser: str) -> EntryPoint | None:
-    """The function of another package that reads the files of a parser, an entry point of the group
-    `scant.readers`.
-
-    None if no package has one: this one reads the files of most parsers itself.
+    """The function of another package that reads the files of a parser: an entry point of the group
+    `scant.readers`. None for the parsers of this package.
     """
     return next(iter(entry_points(group="scant.readers", name=parser)), None)

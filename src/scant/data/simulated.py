@@ -132,7 +132,7 @@ def two_groups(
     grades: int = 4,
     cosine: float = -1.0,
 ) -> Simulated:
-    """What is on top hides what is better.
+    """Grades on top can hide the better ranker.
 
     A query has three fair documents (grade 1, features u), a good one (the highest grade, features
     v) and others of grade 0 with features 0, all with noise of standard deviation 0.1; u and v are
@@ -282,8 +282,8 @@ def _checked(named: str, queries: Iterable, ranker: np.ndarray | None) -> Iterat
 
 
 def _refusing(named: str, what: str, values: np.ndarray) -> Refuse:
-    """What raises a DataError for the first bad one of some values; it is raised at once if they
-    are no numbers.
+    """A function (bad, reason) that raises a DataError for the first of `values` that is bad, if
+    any. Values that are no numbers raise it at once.
     """
 
     def refuse(bad: np.ndarray, reason: str) -> None:

@@ -90,7 +90,7 @@ def ideal_dcg(grades: np.ndarray, cut: int) -> np.ndarray:
     """The largest DCG@cut of grades (... x m), added in the order of the compiled
     `scant.kernels.pieces.ideal_dcg`.
 
-    Not compiled, since loading compiled code takes half a second, longer than drawing most streams.
+    Not compiled: loading compiled code takes longer than drawing most streams.
     """
     return np.cumsum(_weights(grades, cut), axis=-1)[..., -1]
 
@@ -107,7 +107,9 @@ def weight_ratio(grades: np.ndarray, cut: int | None = None) -> np.ndarray:
 
 
 def _weights(grades: np.ndarray, cut: int | None) -> np.ndarray:
-    """Gains times discounts of the `cut` largest of grades (... x m), in descending order."""
+    """NDCG's SLAM weights, up to a factor: gains times discounts of the `cut` largest of grades
+    (... x m), in descending order.
+    """
     ordered = -np.sort(-grades, axis=-1)[..., :cut]
     return gains(LARGEST_GRADE)[ordered] * discounts(ordered.shape[-1])
 
@@ -145,7 +147,7 @@ def joined(blocks: Iterable[Query], last: bool = True) -> Iterator[Query]:
     """Whole queries from blocks of documents `(query (n), grade (n), features (n x d))`, which may
     split queries.
 
-    `last=False` leaves out the last query of all, as the released code does with each file.
+    last : whether to keep the very last query; the released code drops it in each file
     """
     pending: list[Query] = []
 
@@ -286,7 +288,7 @@ class _Measured:
         self.ranker, self.margin = ranker, np.inf
 
     def parted(self, block: list[Query]) -> list[Query]:
-        """The block without the grades of a second judge, which are kept."""
+        """The block without the grades of a second judge, which move to `judged`."""
         if block[0][1].ndim == 1:
             return block
         self.judged.extend(grade[:, 1] for _, grade, _ in block)
@@ -347,7 +349,7 @@ class _Measured:
 
 
 class _Forgetful(io.FileIO):
-    """A file to write mapped arrays to. It gives back their pages, which would count as memory."""
+    """A file to write mapped arrays to, whose pages it gives back: they would count as memory."""
 
     def __init__(self, path, mapped: mmap.mmap):
         super().__init__(path, "wb")
@@ -389,8 +391,7 @@ def _blocks(queries: Iterable[Query]) -> Iterator[list[Query]]:
 def read(path) -> Stream:
     """Memory-map a stream file.
 
-    The compiled loops do not check bounds when they read and write: the seal of the file tells that
-    it is as it was written.
+    The file's seal is checked, since compiled loops check no bounds.
 
     Raises
     ------

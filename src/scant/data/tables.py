@@ -104,17 +104,15 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
 
 
 def _is_declared(part: Part) -> bool:
-    """Whether the registry has a digest, or a number of rows, by which a whole file of a part is
-    told.
+    """Whether the registry has a digest or a number of rows of a part, so that a file that was cut
+    short is noticed.
     """
     return any((part.sha256, part.git_blob, part.rows))
 
 
 def _check_end(original, dataset: Dataset, part: Part) -> None:
-    """Raise a DataError for a text whose last line does not end, if nothing else tells that the
-    text is whole.
-
-    Such a line may have been cut inside a field, `3:34` to `3:3`, which no reader could see.
+    """Raise a DataError for a text whose last line does not end, unless `_is_declared`: it may have
+    been cut inside a field, `3:34` to `3:3`, which no reader could see.
     """
     if _is_declared(part) or dataset.parser in ("parquet", "log") or ":" in dataset.parser:
         return
@@ -309,12 +307,12 @@ def _column_blocks(
 
 
 def _numbered(texts: pa.Array, known: dict[str, int]) -> pa.Array:
-    """Numbers of queries whose ids are texts, int64, null where an id is missing.
+    """The numbers of queries whose ids are texts, int64, null where an id is missing.
 
     If all ids of a file's first batch are whole numbers, these are the numbers, and all later ids
-    have to be whole numbers, too. Otherwise ids are names, which are numbered from 1 as they come.
+    have to be whole, too. Otherwise ids are names, which are numbered from 1 as they come.
 
-    known : by id, the numbers of earlier batches; those of this batch are added
+    known : number by id, of earlier batches; changed in place: this batch's are added
     """
     ids = texts.to_pylist()
     new = [id for id in dict.fromkeys(ids) if id and id not in known]
@@ -375,7 +373,10 @@ def _grouped(path, dataset: Dataset, part: Part) -> Iterator[Block]:
 
 
 def _read_log(path, whole: bool) -> logs.Log:
-    """A log of visits, read by scant_ads, which Python finds by an entry point alone."""
+    """A log of visits in a user's file, read by scant_ads, which is found by its entry point.
+
+    whole : whether the file is known to be whole, see `_is_declared`
+    """
     if (reads := reader("log")) is None:
         raise SettingError(
             "parser: log is read by scant_ads, which is not installed: pip install -e . in the "
@@ -409,13 +410,13 @@ LOG_READERS = {"open-bandit": lambda path, whole: openbandit.read(path), "log": 
 
 
 def _read_names(dataset: Dataset) -> list[str]:
-    """The columns that are read of a user's file."""
+    """The names of the columns of a user's file that are read."""
     names = _schema(dataset.task, dataset.features).names
     return [*names, dataset.judged] if dataset.judged else names
 
 
 def _schema(task: str, features: int, beside: str | None = None) -> pa.Schema:
-    """The columns of a table of this task; `beside` names one of further grades, if it has them."""
+    """The columns of a table of this task; beside : the name of a column of further grades."""
     keys = KEYS[task] | ({beside: pa.float32()} if beside else {})
     return pa.schema({**keys, **{f"f{i + 1}": pa.float32() for i in range(features)}})
 
@@ -436,8 +437,8 @@ def _array(values: np.ndarray, arrow_type: pa.DataType) -> pa.Array:
 
 
 def _metadata(dataset: Dataset, part: Part, original, rows: int, features: int, **counts) -> dict:
-    """The metadata of a table; a DataError if its counts are not those that the registry
-    expects.
+    """The metadata of a table; a DataError if its rows or queries are not as many as the registry
+    says, or `_check_end` refuses the original.
     """
     metadata = {
         "dataset": dataset.id,

@@ -24,8 +24,8 @@ def whole_number(least: int = 1, most: int = MOST, **rule) -> dict:
 
 
 def check_numbers(**counts: int) -> None:
-    """Raise a SettingError for more numbers than a machine can hold: the product of some settings,
-    by name.
+    """Raise a SettingError if the product of some settings, given by name, is more numbers than a
+    machine can hold.
     """
     if (numbers := math.prod(counts.values())) > NUMBERS:
         raise SettingError(
@@ -141,8 +141,8 @@ _looking: ContextVar[bool] = ContextVar("looking", default=False)
 
 @contextmanager
 def looking() -> Iterator[None]:
-    """Within it no module that a study names is imported: somebody else's results are looked at,
-    and not run.
+    """A context in which `own` imports no module that a study names: somebody else's results are
+    looked at, and their code is not run.
     """
     before = _looking.set(True)
     try:
@@ -157,10 +157,9 @@ def own_class(kind: str) -> type:
 
 
 def own(named: str, what: str, form: str) -> Any:
-    """What a user's own module has, by its name "module:name". The module may be in the working
-    folder.
+    """The object that "module:name" names in a user's module, which may be in the working folder.
 
-    what, form : what it is, and what stands for it after the colon, for errors
+    what, form : for errors: what it should be, "learner", and the form of the name, "Class"
 
     Raises
     ------

@@ -1,8 +1,7 @@
 """The families of experiments, and what each of them declares.
 
 A family is a folder with a subclass of `Family` in its `family.py`. `FAMILIES` lists them all.
-Outside its folder, only study files, tests and docs name a family. This module is quick to import,
-since the workflow and every job do.
+Outside its folder, only study files, tests and docs name a family. This module is quick to import.
 """
 
 import inspect
@@ -47,8 +46,8 @@ class Place:
     key : the section of a study file that defines them: "streams", "games" or "logs"
     name : what a single one is called: "stream", "game" or "log"
     about : what they are, in a sentence
-    keys : the JSON schema of a place, but for what `schema` completes: its title, and what
-        simulations take
+    keys : the JSON schema of a place, without its title and what simulations take, which `schema`
+        adds
     check : takes the settings of a place and the data sets by id; raises a SettingError if the
         settings are not valid
     simulations : of places that are simulated, the key that names the simulation, and "module:name"
@@ -56,9 +55,9 @@ class Place:
         `settings`
     own : whether a simulation may be a user's own function, "module:function", whose settings it
         checks itself
-    rules : of these settings, by name: what each means, in a sentence, and its limits, as a JSON
-        schema. Their types and defaults are in the functions' signatures; a parameter without a
-        rule is no setting
+    rules : of simulations' settings, by name: what each means, in a sentence, and its limits, as a
+        JSON schema. Types and defaults are in the functions' signatures; a parameter without a rule
+        is no setting
     readings : the settings of a place that are readings, which a sweep may vary
     level : takes (settings, reading, data sets or None) and returns the value of the reading, or
         None if it cannot change the place
@@ -135,9 +134,7 @@ def titles(entries: Mapping[str, Mapping]) -> dict[str, str]:
 
 
 def named_or_own(names: list[str]) -> dict:
-    """The schema of a name that is one of these, or that of a user's own function,
-    "module:function".
-    """
+    """The JSON schema of a name: one of `names`, or a user's own function, "module:function"."""
     return {
         "if": {"pattern": ":"},
         "then": {"pattern": "^[A-Za-z0-9_.]+:[A-Za-z0-9_]+$"},
@@ -146,8 +143,9 @@ def named_or_own(names: list[str]) -> dict:
 
 
 def _clause(key: str, simulation: str, parameters: list[inspect.Parameter]) -> dict:
-    """The schema's clause for a simulation that has only some of the settings of its kind of
-    place.
+    """The JSON schema's clause that a simulation has only the settings that its function takes.
+
+    key : the key that names the simulation; parameters : of its function
     """
     allowed = {"propertyNames": {"enum": [one.name for one in parameters]}}
     then = {"properties": {"settings": allowed}}
@@ -203,12 +201,12 @@ class Shown:
 
     @property
     def writer(self) -> str:
-        """What writes its files, as "module:function"."""
+        """The function that writes its files, as "module:function"."""
         return "scant.present.figures:save" if self.draw else "scant.present.tables:write"
 
     @property
     def modules(self) -> list[str]:
-        """The modules of its functions."""
+        """The modules of the functions that compute, draw and write it."""
         named = filter(None, (self.frame, self.draw, self.writer))
         return [dotted.partition(":")[0] for dotted in named]
 
@@ -383,8 +381,8 @@ class Family:
         """Raise a SettingError if the experiment cannot be played, as far as that can be told
         without its data.
 
-        When this is called, its settings fit their schema, and its places, learners and figures
-        exist and fit the family.
+        Its settings fit their schema already; its places, learners and figures exist and fit the
+        family.
         """
 
     def jobs(self, study: dict, datasets: Mapping, name: str) -> list[Job]:
@@ -465,7 +463,9 @@ class Family:
     # --- presenting
 
     def identity(self, run: dict) -> dict:
-        """The columns of traces that are the same in all rows of a run file, from its metadata."""
+        """The columns of traces that are the same in all rows of a run file, from its metadata
+        `run`: value by name.
+        """
         raise NotImplementedError
 
     def completed(self, table):
@@ -492,7 +492,7 @@ class Family:
 
     def tunings(self, study: dict, details: dict, traces, learners: set[str]) -> list[str | None]:
         """The readings of `tuning` that the runs of some learners allow, the experiment's own
-        first.
+        first; [None] if it has none.
         """
         return [details.get("tuning")]
 
@@ -594,8 +594,8 @@ def own_quantities(claims: Mapping[str, dict]) -> dict[str, Quantity]:
 
 
 def _own(named: str, what: str, form: type, *functions: str) -> Any:
-    """What a user's own module declares as "module:NAME"; `functions` are the fields that name its
-    functions.
+    """The object that "module:NAME" names in a user's module, which has to be a `form` whose fields
+    `functions` name functions.
     """
     declared = own(named, what, "NAME")
     if not isinstance(declared, form):

@@ -21,7 +21,7 @@ class OwnError(Exception):
 
 @contextmanager
 def in_round(round_: int) -> Iterator[None]:
-    """Turn an error of a user's own code into an OwnError, which names the round."""
+    """A context that turns an error of a user's own code into an OwnError, which has the round."""
     try:
         yield
     except Exception as error:
@@ -30,7 +30,7 @@ def in_round(round_: int) -> Iterator[None]:
 
 @contextmanager
 def making(failure: str) -> Iterator[None]:
-    """Turn an error that a user's own class raises, while it is made or used, into a SettingError.
+    """A context that turns an error of a user's own class, made or used, into a SettingError.
 
     failure : how its message begins
     """
@@ -45,7 +45,7 @@ def making(failure: str) -> Iterator[None]:
 
 @contextmanager
 def naming(where: str) -> Iterator[None]:
-    """Say of an error of a user's own code where it came from: `where`, round, file and line."""
+    """A context that turns an OwnError into a SettingError with `where`, round, file and line."""
     try:
         yield
     except OwnError as raised:

@@ -23,7 +23,7 @@ def kept_rounds(horizon: int) -> np.ndarray:
 
 
 def spaced_rounds(horizon: int, per_decade: int, first: int = 1) -> np.ndarray:
-    """Of `kept_rounds`, int64: about `per_decade` in each power of ten, from `first` on to the
+    """Some of `kept_rounds`, int64: about `per_decade` in each power of ten, from `first` on to the
     horizon.
     """
     kept = kept_rounds(horizon)

@@ -16,7 +16,7 @@ def slam_rate(m: int, radius: float, ratio: float) -> float:
     """The rate 1 / (4 m R_X^2 v_max), with which the SLAM perceptron's separable bound holds for
     every run.
 
-    With m and `ratio` 1, it is the rate with which the max-hinge perceptron's general bound does.
+    With m and `ratio` 1, it is the rate with which the max-hinge perceptron's general bound holds.
     """
     return 1 / (4 * m * radius**2 * ratio)
 
@@ -158,7 +158,7 @@ def gradient_norm(surrogate: str, m: int, radius: float, largest: int, ball: flo
 
 
 def top_rate(constant: float, ball: float, gamma: float, fixed: bool) -> float:
-    """The constant of RTop-kF's step sizes that minimises `top_regret`."""
+    """The `rate` that minimises `top_regret`; its other arguments are the same."""
     return ball * math.sqrt((1 if fixed else 8 / 3) * gamma / constant)
 
 
@@ -168,9 +168,10 @@ def top_regret(
     """Theorem 30 with its constants: the expected regret of RTop-kF after T rounds, of order
     T^(2/3).
 
+    rounds : T; rate : of the step sizes rate * t^-2/3; constant : C, see `estimate_constant`
+    ball : U; gamma : of the probability of exploring, gamma * t^-1/3
     loss : the largest loss of a round that explores, see `exploration_loss`
-    fixed : whether step size and exploration are rate * T^-2/3 and gamma * T^-1/3 in all rounds;
-        else they have t in place of T, and the bound has the diameter 2U of the ball in place of U
+    fixed : whether T stands for t in both; else the bound has the ball's diameter 2U in place of U
     """
     if fixed:
         return (ball**2 / (2 * rate) + rate * constant / (2 * gamma) + gamma * loss) * rounds ** (
@@ -182,7 +183,7 @@ def top_regret(
 
 
 def descent_rate(norm: float, ball: float, fixed: bool) -> float:
-    """The constant of the step sizes of online gradient descent that minimises `descent_regret`."""
+    """The `rate` that minimises `descent_regret`; its other arguments are the same."""
     return ball / norm * (1 if fixed else math.sqrt(2))
 
 
@@ -214,14 +215,13 @@ def adagrad_regret(squares, ball: float):
 
 
 def impossible_floor() -> float:
-    """What every learner from the top one loses a round to the distributions of Table B.1 (Theorem
-    32), about 0.0024.
+    """The least expected regret a round of any learner with top-1 feedback, averaged over the two
+    distributions of Table B.1 (Theorem 32), about 0.0024.
 
     The learner is judged by NDCG-squared. Its expected loss under a distribution p is least at
-    `mu_p = E[G(R) / Z(R)]`, and scores s lose `||s - mu_p||^2` a round more than that. From the top
-    one the learner cannot tell the two distributions p and p~ apart, so that its expected regret,
-    averaged over the two, is at least that of the best s for their mean, `||mu_p - mu_p~||^2 / 4` a
-    round, at any horizon. With every grade seen there is no such floor.
+    `mu_p = E[G(R) / Z(R)]`, and scores s lose `||s - mu_p||^2` a round more than that. Top-1
+    feedback does not tell the distributions p and p~ apart, so that no s is better than the best
+    for their mean, which loses `||mu_p - mu_p~||^2 / 4` a round, at any horizon.
     """
     ideal = [
         sum(1 / math.log2(1 + i) for i in range(1, sum(vector) + 1)) or 1.0

@@ -141,7 +141,8 @@ def _listnet_sup(m: int, largest: float) -> float:
 
 
 def _listnet_l2(m: int, largest: float) -> float:
-    """The largest distance of a corner of the simplex from softmax(y).
+    """The largest l2 distance of a corner of the simplex from softmax(y), over grades of m
+    documents.
 
     The corner belongs to a document of grade 0; `top` of the others have the largest grade, and the
     rest have grade 0. In units of e^largest, with `low` for e^-largest, the softmax's denominator
@@ -160,7 +161,7 @@ def _listnet_l2(m: int, largest: float) -> float:
 
 
 def _grade_counts(m: int, largest: float, power: int) -> int:
-    """The sum of the powers of how many documents each grade has, if they are as even as can be."""
+    """The sum over grades of n^power, where n of the m documents have the grade, evenly split."""
     grades = m if math.isinf(largest) else min(m, int(largest) + 1)
     each, more = divmod(m, grades)
     return more * (each + 1) ** power + (grades - more) * each**power

@@ -424,9 +424,8 @@ def forecaster(t, eta, gamma, constants: ForecasterConstants):
 
     The bound is at most L t, and NaN where eta is too large for the proof.
 
-    Assumed: relevances do not depend on the learner's draws. At `forecaster_rates` it is 3 (C
-    L)^(1/3) T^(2/3) at T rounds, with the C there, once T is so large that neither minimum there
-    applies.
+    Assumed: relevances do not depend on the learner's draws. At the eta and gamma of
+    `forecaster_rates`, and its C, the bound is 3 (C L)^(1/3) T^(2/3) at T rounds for large T.
     """
     t, eta, gamma = np.asarray(t, float), np.asarray(eta, float), np.asarray(gamma, float)
     if constants.actions == 1:

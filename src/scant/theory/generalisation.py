@@ -71,8 +71,7 @@ def problem(
     """The `Problem` of a surrogate, with its exact constants (`scant.theory.constants`) for scores
     up to W R_X.
 
-    others : `delta` and `best_risk`, or constants to take in place of the exact ones, such as the
-        thesis's
+    others : further fields; constants replace the exact ones, by the thesis's, for instance
     """
     bound = ball * radius
     exact = {
@@ -280,8 +279,8 @@ def rademacher_smooth(n, problem: Problem, risk: float):
     """Corollary 43: the empirical Rademacher complexity of the class of `covering_smooth`.
 
     `4 sqrt(risk) C log(3 sqrt(B) / C)`, C = 5 sqrt(3) W R_X sqrt(H log2(3mn) / n); NaN where C >
-    sqrt(B), as in `rademacher_l2`. It is `sqrt(risk)` times a number, so r* below is that number
-    squared.
+    sqrt(B), as in `rademacher_l2`. It is `sqrt(risk)` times a number; r* of `smooth_gap` is that
+    number squared.
     """
     return math.sqrt(risk) * np.sqrt(_fixed_point(n, problem))
 
@@ -310,7 +309,7 @@ def first_telling(bound: Callable, problem: Problem, most: int = 10**18) -> floa
 
 
 def _first(true: Callable[[int], bool], most: int) -> float:
-    """The least n at which something is true that stays true, by bisection."""
+    """The least n with `true(n)`, by bisection, as it stays true from there on; or infinity."""
     high = 1
     while not true(high):
         if high > most:

@@ -95,6 +95,8 @@ def self_bounding(
     """Both sides of Lemmas 41 and 42, `(f(s) - f(r))^2` and `6 H (f(s) + f(r)) ||s - r||^2`, of a
     non-negative f.
 
+    first, second : f(s) and f(r); smoothness : H; distance : ||s - r||
+
     A constant of 1 would do in the place of 6: sqrt(f) has the Lipschitz constant sqrt(H/2), and
     `(sqrt a + sqrt b)^2 <= 2 (a + b)`. It is reached where s and r are close.
     """
@@ -102,8 +104,8 @@ def self_bounding(
 
 
 def smooth_functions(random: np.random.Generator):
-    """Non-negative smooth functions of one number with a smoothness constant each: `(name,
-    function, constant)`.
+    """Non-negative smooth functions of one number, drawn at random, each as `(name, function,
+    smoothness constant)`.
     """
     rate = float(random.uniform(0.1, 5))
     return [

@@ -318,16 +318,15 @@ def _some_losses(game: _Game, shown) -> np.ndarray:
 
 
 def _neighbourhood(game: _Game, j: int) -> np.ndarray:
-    """Which rankings are duplicates of 0 or j, including both: bool of shape (m!,)."""
+    """`neighbourhood` of ranking 0 and its neighbour j, as bool of shape (m!,)."""
     levels = _item_levels(game)
     return np.all(levels == levels[0], axis=1) | np.all(levels == levels[j], axis=1)
 
 
 @lru_cache(maxsize=64)
 def _item_levels(game: _Game) -> np.ndarray:
-    """The level of each item under each ranking: int64 of shape (m!, m).
-
-    Equal rows are equal losses.
+    """The level of each item's position in each ranking: int64 of shape (m!, m); equal rows are
+    equal losses.
     """
     return game.levels.astype(np.int64)[np.argsort(rankings(game.m), axis=1)]
 
@@ -347,8 +346,8 @@ def _neighbours_of_first(game: _Game) -> tuple[int, ...]:
 
 
 def _neighbours_by_program(game: _Game) -> tuple[int, ...]:
-    """The same for measures that are a sum over positions of a term in the item there and the *set*
-    of items above it.
+    """`_neighbours_of_first`, for measures that are a sum over positions of a term in the item
+    there and the *set* of items above it.
 
     If a ranking permutes one block of ranking 0, a linear program must find a distribution with
     which it ties with ranking 0 and all others lose by a margin: a margin far above rounding proves
@@ -422,7 +421,7 @@ def _terms(game: _Game, shown: tuple[tuple[int, ...], ...]) -> list[set[frozense
 
 
 def _formal_losses(game: _Game, shown) -> tuple[np.ndarray, list[int]]:
-    """Losses as integer combinations of numbers, up to a common factor.
+    """The losses of the rankings `shown` as integer combinations of real numbers, up to a factor.
 
     Returns
     -------
@@ -448,9 +447,7 @@ def _rational_losses(game: _Game, shown) -> np.ndarray:
 
 
 def _discounted_losses(game: _Game, shown) -> tuple[np.ndarray, list[int]]:
-    """Those of DCG and NDCG, as `_formal_losses` has them: combinations of discounts, or of
-    discounts over ideals.
-    """
+    """`_formal_losses` of DCG and NDCG: combinations of discounts, or of discounts over ideals."""
     vectors = relevances(game.m, game.top_grade)
     cut = game.m if game.cut is None else game.cut
     gains = 2**vectors - 1

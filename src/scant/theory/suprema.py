@@ -1,8 +1,8 @@
 """Constants of surrogates by search, without their closed forms: the suprema that
 `scant.theory.constants` states.
 
-`scant.surrogates` has the gradients. What is found is a lower bound of the supremum, up to
-rounding, and was reached at scores of absolute value at most `score_bound`.
+`scant.surrogates` has the gradients. The results are lower bounds of the suprema, up to rounding,
+attained at scores of absolute value at most `score_bound`.
 """
 
 from collections.abc import Callable, Iterator
@@ -126,8 +126,8 @@ def largest_hessian(
 
 @cache
 def _steepest(surrogate: str, m: int, top_grade: int, score_bound: float, sigma: float, norm: str):
-    """Scores from 0 on, and grades (m each), where the norm of the Hessian is the largest that
-    Nelder & Mead find.
+    """Scores in [0, `score_bound`], and grades (m each), where Nelder & Mead's search finds the
+    largest norm of the Hessian.
     """
     from scipy.optimize import minimize
 
@@ -154,13 +154,12 @@ def _steepest(surrogate: str, m: int, top_grade: int, score_bound: float, sigma:
 
 
 def _ascend(function: Callable, scores: np.ndarray, score_bound: float, steps: int = 150) -> float:
-    """The largest value on a path of steps along the gradient, within the bound.
+    """The largest value that gradient ascent from `scores` finds within the bound.
 
     A step is twice as long as the last if that raised the value; else half as long, from the same
-    point.
+    point. Libraries' optimisers call LAPACK for every step, in a thread for each processor.
 
-    Not by a library's optimiser: those call LAPACK for every step, in as many threads as there are
-    processors.
+    function : takes scores; returns a value and its gradient
     """
     value, slope = function(scores)
     length = 1.0
@@ -207,16 +206,16 @@ def _two_level_grades(m: int, top_grade: int) -> list[np.ndarray]:
 
 
 def _levels(m: int, top_grade: int) -> Iterator[np.ndarray]:
-    """Grades of m documents: 0 and 1 with each possible number of 1s; then 2 to `top_grade` + 1
-    levels, with as many documents at each.
+    """Grades of m documents: 0 and 1 with each possible number of 1s; then grades on 2 to
+    `top_grade` + 1 levels, with as many documents on each.
     """
     yield from (np.where(np.arange(m) < r, 1, 0) for r in range(m))
     yield from (np.arange(m) * levels // m for levels in range(2, top_grade + 2))
 
 
 def _starts(m: int, score_bound: float, sigma: float) -> Iterator[np.ndarray]:
-    """Random starts within the score bound, one with the last document on top, and one with the
-    first and the last.
+    """Scores to start from: random ones within the score bound, then with the last document on top,
+    then with the first and the last.
     """
     random = generator(0, "suprema", m)
     yield from (
