@@ -1,15 +1,15 @@
 """Do clicks on an item depend on what stands above it in a list?
 
-An item at a place is compared with itself at this place: where what stands above is pulled at more
-often, is it clicked less often, or more? An item's pull is its click rate in the other half of the
-lists, so that no click is held against itself: that clicks go with clicks above says that users
-differ, and nothing of the premise. Half by half the statistic is the sum over strata of the
-covariance of clicks and pulls above; its variance is that of all orders of the clicks of each
-stratum (Mantel 1963). The smaller of the two p-values counts twice.
+An item at a place is compared with itself at this place: is it clicked less often, or more, below
+items with larger pulls? An item's pull is its click rate in the other half of the lists, so that no
+click is held against itself: that clicks go with clicks above says that users differ, and nothing
+of the premise. For each half of the lists the statistic is the sum over strata of the covariance of
+clicks and pulls above; its variance is over all orders of the clicks of each stratum (Mantel 1963).
+The p-value is twice the smaller of the two halves'.
 
-Its power is against users who leave the list after a click: then the click rate of an item is less
+Its power is against users who leave the list after a click: they make an item's click rate smaller
 by the share that the items above it are clicked. So the covariance is minus the item's click rate
-times the variance of what stands above, which is that of the pulls of both halves of the lists.
+times the variance of the pulls above, taken as the covariance of the two halves' pulls.
 """
 
 from typing import NamedTuple
@@ -37,8 +37,8 @@ def tested(stratum, half, pulls_above, own_pulls_above, clicks, level: float) ->
     half : int (rows), 0 or 1, of the lists
     pulls_above : float64 (rows), the sum of the pulls of the items above, by the other half
     own_pulls_above : float64 (rows), the sum of the pulls of the items above, by the row's own half
-    clicks : float64 (rows), or what else a click is worth
-    level : with which probability, at most, a test accuses a log wrongly, for the power
+    clicks : float64 (rows), clicks or other rewards
+    level : the test's level, at which its power is computed
     """
     from scipy.special import ndtr, ndtri
 

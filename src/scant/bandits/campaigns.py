@@ -178,7 +178,7 @@ class Campaign:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Functions of the features; f is a weighted sum of them."""
+    """The basis functions of the features; f is a weighted sum of them."""
 
     shape: str
     first: np.ndarray  # (pieces) index of the first feature that a piece depends on
@@ -257,7 +257,7 @@ def load(path) -> Campaign:
 
 
 def _arrays(content: Mapping) -> dict:
-    """A mapping with arrays in place of lists, and without the seal of its file."""
+    """The content of a campaign's file with arrays in place of lists, and without the seal."""
     return {
         name: np.array(value) if isinstance(value, list) else value
         for name, value in content.items()
@@ -272,8 +272,8 @@ def true_ctrs(
 
     It averages the probability of a click given the features over random users, the same for all
     policies. Neither the offer shown nor the click is drawn, so that they add no noise. The
-    standard error is the deviation of that probability over sqrt(draws): with 2^22 draws it is
-    about 4e-5 at hotel's click rates and 2e-6 at the banks', or 5e-4 of the rate.
+    standard error is the deviation of that probability over sqrt(draws): with 2^22 draws about 5e-4
+    of the rate.
 
     Parameters
     ----------
@@ -367,8 +367,8 @@ def _weight_of_f(settings: Settings) -> float:
 
 
 def _pieces(settings: Settings, informative: np.ndarray, thresholds: np.ndarray, random) -> Pieces:
-    """The pieces of a campaign: one for each informative feature, or for pairs of neighbours in
-    their random order.
+    """The pieces of a campaign: one for each informative feature (linear), else one for each pair
+    of neighbours in their random order.
     """
     if settings.shape == "linear":
         return Pieces("linear", informative, informative, np.zeros((len(informative), 2)))

@@ -124,7 +124,7 @@ def snips(reward, propensity, target) -> tuple[float, float]:
 
 
 def snips_of(w, wr, ww, wwr, wwrr):
-    """The numbers of `snips`, from the sums of w, w r, w^2, w^2 r and w^2 r^2."""
+    """`snips`, estimate and standard error, from the sums of w, w r, w^2, w^2 r and w^2 r^2."""
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate = np.divide(wr, w)
         return estimate, np.sqrt(np.maximum(wwrr - 2 * estimate * wwr + estimate**2 * ww, 0.0)) / w
@@ -166,9 +166,9 @@ def declared_weights(
 
     Parameters
     ----------
-    propensities : all that the logging policy can give, by its design; the least alone gives the
-        largest weight
-    epsilon : of the policy; with 0 the largest weight is large enough for every policy
+    propensities : all that the logging policy can give, by its design; the least alone suffices for
+        the largest weight
+    epsilon : of the policy; the largest weight with 0 is large enough for every policy
     actions : K, the number of ads; needed if epsilon is above 0
     """
     shares = np.array([1 - epsilon, epsilon / (actions - 1) if epsilon else 0.0])
@@ -235,14 +235,14 @@ def evaluate(
 
 
 def evaluate_cells(weight, reward, count, drawn: intervals.Terms, level: float) -> Evaluation:
-    """As `evaluate`, from the counts of pairs of weight and reward, on which alone the bounds
-    depend.
+    """As `evaluate`, without bootstrap and doubly robust estimate, from the counts of pairs of
+    weight and reward.
 
     Parameters
     ----------
     weight, reward : float64 (cells), distinct pairs
     count : int64 (cells), how often each occurs
-    drawn : their terms, rows in random order; see `intervals.drawn`
+    drawn : the terms weight * reward, rows in random order; see `intervals.drawn`
     level : see `evaluate`
     """
     weight, reward, count = (np.asarray(part) for part in (weight, reward, count))
@@ -271,6 +271,7 @@ def _diagnosed(
 
     sums : see `snips_of`
     matched : the share of rows whose ad the policy may show
+    largest, declared : the largest weight in the log, and the largest possible
     """
     w, wr, ww, _, wwrr = map(float, sums)
     low = intervals.t_of(n, w / n, _variance(n, sums), (1 + level) / 2)
@@ -300,10 +301,9 @@ def _variance(n: int, sums) -> float:
 def _evaluation(
     diagnosed: Diagnostics, sums, drawn: intervals.Terms, level, random=None, further=()
 ) -> Evaluation:
-    """An evaluation from the counted terms, without the numbers that would mean nothing.
+    """An evaluation from counted terms, with NaN for numbers that would mean nothing.
 
-    sums : see `snips_of`
-    random : see `evaluate`
+    sums : see `snips_of`; level, random : see `evaluate`
     further : bounds to put at the end
     """
     refused, warnings = _judged(diagnosed, _variance(diagnosed.rows, sums))

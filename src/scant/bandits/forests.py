@@ -40,8 +40,8 @@ def grow(
     For rewards other than clicks it is the forest of `RandomForestRegressor`, also with
     `max_features="sqrt"`.
 
-    It is grown here, tree by tree with the same random numbers, since ads need many forests of few
-    rows, for which scikit-learn spends more time around the trees than on growing them.
+    It is grown here, tree by tree with the same random numbers: for many forests of few rows,
+    scikit-learn spends more time around the trees than on growing them.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ HALVINGS = 40  # of the interval in which the betting bound is searched
 
 @dataclass(frozen=True)
 class Terms:
-    """The values that the terms take, and how often each occurs in each stage of the log.
+    """Counted terms X_i: their values, and how often each occurs in each stage of betting.
 
     value : float64 (distinct), ascending, in [0, largest]
     count : int64 (..., stages, distinct), the stages in the log's order
@@ -68,7 +68,7 @@ class Terms:
             return n, mean, (total * (self.value - mean[..., None]) ** 2).sum(axis=-1) / (n - 1)
 
     def reflected(self) -> "Terms":
-        """The terms B - X: a lower bound on their mean is B minus an upper bound on that of X."""
+        """The terms B - X: B minus a lower bound on their mean is an upper bound on that of X."""
         low, high = (
             None if end is None else (self.largest - end)[::-1] for end in (self.high, self.low)
         )
@@ -148,8 +148,7 @@ def _binned(
 def drawn(
     x, count, largest: float, random: np.random.Generator, support: tuple[float, ...] | None = None
 ) -> Terms:
-    """The terms of a log, in a random order of its rows. It is enough to know how often each value
-    occurs.
+    """`counted` terms of a log in a random order of its rows, from how often each value occurs.
 
     x, count : float64 and int64 (cells), values, which may repeat, and how often each occurs
     largest, support : see `counted`

@@ -254,8 +254,8 @@ def _squares(features: np.ndarray, steps: int) -> np.ndarray:
 
 
 def _offset(square: float, regularisation: float) -> float:
-    """The offset of the step sizes that makes the first one 4 / (mean square of x), the loss's
-    inverse curvature.
+    """The offset of the step sizes that makes the first one 4 / `square` (the mean of |x|^2), the
+    loss's inverse curvature.
     """
     return float(1.0 + max(square, 0.0) / (4 * regularisation))
 
@@ -435,7 +435,10 @@ def _referee(features, gain: np.ndarray, regularisation: float) -> Referee | boo
 def _decide(
     referee, features, left: np.ndarray, right: np.ndarray, eligible: np.ndarray | None = None
 ) -> np.ndarray:
-    """The winner of a match in each context, int32 (rows), from the ads that the two sides send."""
+    """The ad that wins a match in each context, int32 (rows).
+
+    left, right : int32 (rows), the ads of the two sides in each context
+    """
     if isinstance(referee, bool) and eligible is None:
         return left if referee else right
     wins = np.full(len(left), referee) if isinstance(referee, bool) else referee.predict(features)
@@ -446,7 +449,7 @@ def _decide(
 
 
 def _fits(eligible: np.ndarray, ad: np.ndarray) -> np.ndarray:
-    """Whether an ad of each context, int32 (rows), is eligible, bool (rows)."""
+    """Whether the ad of each context is eligible there, bool (rows); ad : int32 (rows)"""
     return eligible[np.arange(len(ad)), ad]
 
 
@@ -679,12 +682,7 @@ def _arguments(learner: type[AdLearner], regularisation: float, options: Mapping
 
 @dataclass(frozen=True)
 class Checked:
-    """A user's own scorer, whose scores are checked.
-
-    Raises
-    ------
-    SettingError : scores that are not finite numbers, or not one for each row
-    """
+    """A user's own scorer. A SettingError, if its scores are not a finite number for each row."""
 
     kind: str
     scorer: object

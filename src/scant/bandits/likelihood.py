@@ -57,7 +57,10 @@ def interval(weight, reward, count, largest: float, level: float) -> tuple[np.nd
 
 
 def _best(points: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """The value of the likeliest distribution with a mean weight of 1, float64 (logs)."""
+    """E[w r] under the likeliest distribution with a mean weight of 1, float64 (logs).
+
+    points : (cells x 2), weight and reward; mass : (logs x cells), how often each occurs
+    """
     weight, reward = points.T
     excess = np.broadcast_to(weight - 1, mass.shape)
     slopes, _ = _slopes(excess, np.zeros_like(mass), mass, np.zeros((2, len(mass))))

@@ -165,7 +165,7 @@ class Model:
         return scores
 
     def _chunks(self, features: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Parts of the rows, and their scaled features."""
+        """The rows in parts that bound memory: each a slice, and its scaled features."""
         rows = max(1, CHUNK // (len(self.centre) + len(self.actions)))
         for start in range(0, len(features), rows):
             part = slice(start, start + rows)
@@ -241,8 +241,8 @@ def train(
 
 
 def _rewards(learner: type, log: Log, settings: Settings) -> np.ndarray:
-    """What a learner is fitted to: clicks, bool (rows), or rewards; an error where it needs clicks
-    and has none.
+    """What a learner is fitted to: clicks, bool (rows), if all rewards are 0 or 1; else rewards,
+    float64 (rows), or an error if it needs clicks.
     """
     odd = np.flatnonzero((log.reward != 0) & (log.reward != 1))
     if not odd.size:
@@ -266,7 +266,9 @@ def _rewards(learner: type, log: Log, settings: Settings) -> np.ndarray:
 
 
 def _options(settings: Settings, learner: type, rows: int) -> Mapping:
-    """The options of an ad's scorer, from the number of its rows; see `Settings.passes`."""
+    """The options of the scorer of an ad with so many rows: `settings.options`, with steps by
+    `Settings.passes`.
+    """
     steps = settings_of(learner).get(STEPS.name)
     if settings.passes is None or steps is None:
         return settings.options
@@ -379,9 +381,9 @@ def validate(models: Mapping[float, Model], log: Log, by: str = "f1") -> dict[fl
 
 
 def select(values: Mapping[float, float], losses: Mapping[float, float]) -> float:
-    """The lambda of the largest value; of equal values that of the least loss, and of equal losses
-    the largest lambda.
+    """The lambda with the largest value; of equal ones with the least loss, then the largest
+    lambda.
 
-    values, losses : by lambda, the first as `validate` gives them
+    values, losses : by lambda; values as `validate` returns them
     """
     return max(values, key=lambda candidate: (values[candidate], -losses[candidate], candidate))

@@ -38,9 +38,7 @@ def information_gain(features: np.ndarray, clicked: np.ndarray, bins: int = BINS
 
 
 def edges(column: np.ndarray, bins: int) -> np.ndarray:
-    """The largest value of each bin but the last: fewer than `bins` values of the column,
-    ascending.
-    """
+    """The largest value of each bin but the last, ascending: at most `bins` - 1 numbers."""
     ranked = np.sort(column)
     starts = np.append(True, ranked[1:] != ranked[:-1])
     if np.count_nonzero(starts) <= bins:

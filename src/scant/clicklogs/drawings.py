@@ -8,8 +8,8 @@ from scant.present import panels, style
 
 
 def premises(frame: pd.DataFrame):
-    """Relative errors against visits, both logarithmic; beside each line its bias, and how often
-    betting's interval held.
+    """Draw relative errors against visits, both logarithmic; beside each line its bias, and how
+    often betting's interval held.
     """
     note = "beside a line: its bias, and in how many logs betting's interval held"
     figure, looks, drawn = _panels(frame, beside=1.05, note=note)
@@ -31,7 +31,7 @@ def _bias(row: pd.Series) -> str:
 
 
 def _lasts(panel: pd.DataFrame, looks: dict, text) -> dict[str, tuple]:
-    """What `panels.beside` writes of each learner's mean at the most visits."""
+    """The `texts` of `panels.beside`: `text` of each learner's row at the most visits."""
     rows = panel[panel["mean"] > 0].sort_values("visits").drop_duplicates("learner", keep="last")
     return {
         row["learner"]: (row["mean"], text(row), looks[row["learner"]])
@@ -40,8 +40,8 @@ def _lasts(panel: pd.DataFrame, looks: dict, text) -> dict[str, tuple]:
 
 
 def learning(frame: pd.DataFrame):
-    """NDCG@10 on held-out queries against visits, which are logarithmic; names are beside the lines
-    if these are few.
+    """Draw NDCG@10 on held-out queries against visits, which are logarithmic; names are beside the
+    lines if these are few.
     """
     names = panels.room_for_names(panels.named(frame))
     figure, looks, drawn = _panels(frame, beside=names, legend=not names)
@@ -53,11 +53,10 @@ def learning(frame: pd.DataFrame):
 
 
 def strength(frame: pd.DataFrame):
-    """Gains over the ranker that logs against its own NDCG@10; a row of panels for each world, if
-    it has two numbers of visits.
+    """Draw learners' gains over the ranker that logs against that ranker's own NDCG@10: a row of
+    panels for each world, if it has two numbers of visits.
 
-    The rankers that log are evenly spaced, and gains of more than 0.02 are logarithmic: where the
-    ranker is good, small gains count.
+    The rankers that log are evenly spaced; gains are on a logarithmic scale from 0.02 on.
     """
     style.apply()
     frame = panels.named(frame)
@@ -86,8 +85,8 @@ def strength(frame: pd.DataFrame):
 
 
 def _panels(frame: pd.DataFrame, beside: float = 0.0, note: str = "", legend: bool = True):
-    """A figure with the means of learners against visits: the figure, the learners' looks, and each
-    axis with its rows.
+    """Draw the means of learners against visits; returns the figure, the learners' looks, and a
+    list of each axis with its rows.
     """
     style.apply()
     frame = panels.named(frame)

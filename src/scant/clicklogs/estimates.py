@@ -21,7 +21,7 @@ ROUNDING = 1e-300
 
 @dataclass(frozen=True)
 class Case:
-    """A log, and the policy whose clicks are asked for.
+    """A log, the policy that logged it, and the target, the policy whose clicks are estimated.
 
     look : float64 (K), the position curve: how often each place is looked at, as a multiple of the
         first
@@ -46,13 +46,13 @@ def visits_by_query(log: Log) -> Iterator[tuple[int, np.ndarray]]:
 
 @dataclass(frozen=True)
 class Weighted:
-    """The weighted documents of each visit, by the target's place, float64 (n, K).
+    """What each visit says of the target's clicks in each place, float64 (n, K).
 
-    clicked : weights of clicked documents, else 0; their mean is the target's clicks
-    missed : weights of documents not clicked, else 0; None if weights may be negative
-    most : the mean of clicked + missed over visits with this query, plus the documents that the
-        target shows in a place but the log never has looked at; so the target's clicks are at most
-        `most - missed`
+    clicked : the summed weights of clicked documents; their mean is the target's clicks
+    missed : the summed weights of documents not clicked; None if weights may be negative
+    most : the mean of clicked + missed over visits with the query, plus the documents that the
+        target shows in the place but the log never has looked at; so the target's clicks are at
+        most `most - missed`
     """
 
     clicked: np.ndarray
@@ -64,7 +64,7 @@ class Weighted:
 
 
 def _by_place(case: Case, weights: np.ndarray) -> Weighted:
-    """Documents with these weights (n, K), each for the place that it was shown in."""
+    """The `Weighted` of weights (n, K) of documents for the places that they were shown in."""
     clicked = np.where(case.log.click, weights, 0.0)
     return Weighted(clicked, weights - clicked, np.ones(weights.shape))
 
@@ -105,11 +105,11 @@ def pooled(case: Case) -> Weighted:
 
 
 def doubly_robust(case: Case, model: Callable[[int], np.ndarray] | None = None) -> Weighted:
-    """What a click model says of the target, and item-position weights times what it says wrongly
-    of the clicks.
+    """A click model's estimate of the target's clicks, corrected by item-position weights times the
+    model's errors on the clicks of the log.
 
-    model : takes a query; its click rates, float64 (m, K). By default it is the documents' pulls
-        times the curve; the pulls for a visit are counted in the half of the visits that lacks it
+    model : takes a query, returns its documents' click rates, float64 (m, K). By default pulls
+        times the curve; a visit's pulls are counted in the half of the visits that lacks it
     """
     whole = item_position(case)
     weights, terms = whole.clicked + whole.missed, whole.clicked.copy()
@@ -125,8 +125,8 @@ def doubly_robust(case: Case, model: Callable[[int], np.ndarray] | None = None) 
 
 
 def _pulls(case: Case, visits: np.ndarray) -> Callable[[int], np.ndarray]:
-    """The click model of some visits: clicks over looks of each document, with one look more that
-    has the mean of all.
+    """The click model `model` of `doubly_robust`, from some visits: a document's pull is its clicks
+    over looks, smoothed by one more look with the mean of all.
     """
     counts = counted(case.log.take(visits), case.logging)
     clicks, looks = counts.clicks.sum(axis=1), counts.showings @ case.look
@@ -170,16 +170,16 @@ def counted(log: Log, logging: Policy) -> Counts:
 
 
 def item_position_limit(expected: Counts, shown: np.ndarray) -> np.ndarray:
-    """What estimates by `item_position` tend to, by place: float64 (K).
+    """The limit of estimates by `item_position` for many visits, by place: float64 (K).
 
-    expected : the counts of a visit, on average
-    shown : float64 (documents, K), how often the target shows each document in each place then
+    expected : the mean counts of a visit to the log
+    shown : float64 (documents, K), the mean showings of a visit to the target
     """
     return (shown * _ratio(expected.clicks, expected.showings)).sum(axis=0)
 
 
 def pooled_limit(expected: Counts, shown: np.ndarray, look: np.ndarray) -> np.ndarray:
-    """What estimates by `pooled` tend to; see `item_position_limit`."""
+    """The limit of estimates by `pooled`, see `item_position_limit`; look : the position curve"""
     return _ratio(expected.clicks.sum(axis=1), expected.showings @ look) @ (shown * look)
 
 
@@ -189,7 +189,7 @@ def _ratio(clicks: np.ndarray, showings: np.ndarray) -> np.ndarray:
 
 
 def premise_p(log: Log, logging: Policy) -> float:
-    """The p-value of the test that clicks do not depend on what stands above."""
+    """The p-value of the test that clicks do not depend on what stands above, see `above`."""
     n, places = log.document.shape
     item = starts(logging)[log.query][:, None] + log.document
     half = np.repeat(np.arange(n) % 2, places).reshape(n, places)
@@ -291,10 +291,10 @@ def _lower(x: np.ndarray, level: float) -> float:
 
 
 def _likely(x: np.ndarray, missed: np.ndarray, most: np.ndarray) -> tuple[float, float]:
-    """The ends of the interval by empirical likelihood.
+    """The ends of the interval by empirical likelihood; x, missed, most : `Weighted` by visit
 
-    The weight of a visit is what it shows over `most`, with a mean of 1; its reward is the share of
-    this that is clicked.
+    A visit's weight is (x + missed) / most, with a mean of 1; its reward is proportional to most *
+    x / (x + missed).
     """
     scale, shown = most.max(), x + missed
     weight, reward = shown / most, x / np.where(shown > 0, shown, 1.0) * most / scale

@@ -76,7 +76,9 @@ def _check_log(log: dict, datasets: dict) -> None:
 
 
 def _check_stream(study: dict, datasets: Mapping, log: dict) -> None:
-    """Raise a SettingError if there is no such stream, or its queries cannot be visited so."""
+    """Raise a SettingError if a click log's stream is missing or simulated, or has grades that the
+    user has no probabilities for.
+    """
     check_name("stream", log["stream"], study["streams"])
     stream = study["streams"][log["stream"]]
     if "dataset" not in stream:

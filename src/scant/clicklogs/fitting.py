@@ -55,42 +55,41 @@ def ridge(features: np.ndarray, values: np.ndarray, counts=None) -> tuple[np.nda
     return weights, float(mean - middle @ weights)
 
 
-def cross_entropy(found: Documents, values: np.ndarray) -> np.ndarray:
+def cross_entropy(documents: Documents, values: np.ndarray) -> np.ndarray:
     """The weights with the least cross entropy of the documents' values and the softmax of their
     scores (ListNet, Cao et al. 2007), plus half a penalty times the weights' square: float64 (d).
 
-    Queries count as their values sum up. Without a value above 0, the weights are 0. The penalty is
-    the one of `PENALTIES` whose weights, learnt without a third of the queries, have the least
-    cross entropy there, over all three thirds.
+    A query counts by the sum of its values. Without a value above 0, the weights are 0. The penalty
+    is chosen from `PENALTIES` by threefold cross-validation of the cross entropy.
 
     values : float64 (documents), 0 or more
     """
-    return penalised(found, values, chosen_penalty(found, values))
+    return penalised(documents, values, chosen_penalty(documents, values))
 
 
-def chosen_penalty(found: Documents, values: np.ndarray) -> float:
+def chosen_penalty(documents: Documents, values: np.ndarray) -> float:
     """The penalty that `cross_entropy` chooses."""
-    fold, halves = found.query % FOLDS, []
+    fold, parts = documents.query % FOLDS, []
     for one in range(FOLDS):
-        kept, left = ((found.take(rows), values[rows]) for rows in (fold != one, fold == one))
+        kept, left = ((documents.take(rows), values[rows]) for rows in (fold != one, fold == one))
         if len(kept[1]) and len(left[1]):
-            halves.append([kept, left, np.zeros(found.features.shape[1])])
+            parts.append([kept, left, np.zeros(documents.features.shape[1])])
     chosen, least = PENALTIES[0], np.inf
     for penalty in PENALTIES:
         loss = 0.0
-        for half in halves:
-            kept, (left, of_left), start = half
-            half[2] = penalised(*kept, penalty, start)
-            loss -= of_left @ _log_softmax(left, half[2])
+        for part in parts:
+            kept, (left, of_left), start = part
+            part[2] = penalised(*kept, penalty, start)
+            loss -= of_left @ _log_softmax(left, part[2])
         if loss >= least:  # it falls to its least, and rises after it
             break
         chosen, least = penalty, loss
     return chosen
 
 
-def penalised(found: Documents, values: np.ndarray, penalty: float, start=0.0) -> np.ndarray:
+def penalised(documents: Documents, values: np.ndarray, penalty: float, start=0.0) -> np.ndarray:
     """The weights with the least cross entropy at this penalty, by Newton's steps from `start`."""
-    features, starts, query = found.features, found.starts, found.query
+    features, starts, query = documents.features, documents.starts, documents.query
     d = features.shape[1]
     weights = np.zeros(d) + start
     if not values.sum() > 0:
@@ -99,7 +98,7 @@ def penalised(found: Documents, values: np.ndarray, penalty: float, start=0.0) -
     of_query = np.add.reduceat(shares, starts)
 
     def loss(weights):
-        log_odds = _log_softmax(found, weights)
+        log_odds = _log_softmax(documents, weights)
         return penalty / 2 * weights @ weights - shares @ log_odds, np.exp(log_odds)
 
     value, odds = loss(weights)
@@ -119,8 +118,8 @@ def penalised(found: Documents, values: np.ndarray, penalty: float, start=0.0) -
     return weights
 
 
-def _log_softmax(found: Documents, weights: np.ndarray) -> np.ndarray:
+def _log_softmax(documents: Documents, weights: np.ndarray) -> np.ndarray:
     """The logarithm of the softmax of each query's scores: float64 (documents)."""
-    scores = found.features @ weights
-    scores -= np.maximum.reduceat(scores, found.starts)[found.query]
-    return scores - np.log(np.add.reduceat(np.exp(scores), found.starts))[found.query]
+    scores = documents.features @ weights
+    scores -= np.maximum.reduceat(scores, documents.starts)[documents.query]
+    return scores - np.log(np.add.reduceat(np.exp(scores), documents.starts))[documents.query]

@@ -24,9 +24,9 @@ NEAR = 0.05  # of the truth: an estimate that is no further from it is near
 
 
 def estimates(traces: pd.DataFrame) -> pd.DataFrame:
-    """The rows of estimators, of all places, with three columns more: bias, of the estimate, and
-    limit, of what estimates tend to, as shares of the true clicks; and near, 1 if the estimate is
-    near the truth, else 0.
+    """The rows of estimators, of all places together, with three more columns: bias, the estimate's
+    relative error; limit, that of what estimates tend to; near, 1 if |bias| is at most `NEAR`, else
+    0.
     """
     rows = traces[traces["estimate"].notna() & (traces["place"] == 0)]
     bias, limit = (rows[name] / rows["truth"] - 1 for name in ("estimate", "limit"))
@@ -34,7 +34,7 @@ def estimates(traces: pd.DataFrame) -> pd.DataFrame:
 
 
 def held(rows: pd.DataFrame, bound: str) -> pd.Series:
-    """1 where an interval of `BOUNDS` has the true clicks, 0 where not, NaN where there is none."""
+    """1 where the interval `bound` has the true clicks, 0 where not, NaN where there is none."""
     low, high = (rows[end] for end in BOUNDS[bound])
     inside = ((low <= rows["truth"]) & (rows["truth"] <= high)).astype(float)
     return inside.where(low.notna())
@@ -97,7 +97,9 @@ def strength(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def _curves(rows: pd.DataFrame, details: dict) -> Iterator[tuple[dict, pd.DataFrame]]:
-    """The points of a figure's curves: what names each, and its rows."""
+    """For each point of a figure, a learner at a number of visits: the columns that name it, and
+    its rows.
+    """
     for key, group in rows.groupby([*GROUP, "visits"], sort=False):
         traits = {"kind": group["kind"].iloc[0], "objective": group["curve"].iloc[0]}
         yield dict(zip([*GROUP, "visits"], key, strict=True)) | traits | names(key, details), group

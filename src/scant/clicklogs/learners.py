@@ -46,14 +46,14 @@ RATE = Setting("rate", {"type": "number", "exclusiveMinimum": 0}, "The learning 
 
 
 def _looks(colour: str, marker: str) -> dict[str, Look]:
-    """How a learner is drawn, by its curve."""
+    """How a learner is drawn, by the position curve that it takes."""
     dashes = {"": "-", HARVESTED: "--", KNOWN: ":"}
     return {curve: Look(colour, marker, line) for curve, line in dashes.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """What all seeds of a job share; `settings` are those of the click log."""
+    """What all seeds of a job share: a click log's settings, queries and world."""
 
     stream: Stream
     settings: Mapping
@@ -73,7 +73,7 @@ class Site:
 
     @cached_property
     def expected(self) -> Counts:
-        """What a visit adds to the counts of the log, on average."""
+        """The mean counts of a visit under the policy that logs."""
         of_queries = self.world.clicks_in_log(), self.logging.marginals
         clicks, showings = (np.concatenate(of) / len(self.queries.visited) for of in of_queries)
         return Counts(clicks, showings, estimates.starts(self.logging))
@@ -127,8 +127,8 @@ class OnLog(declarations.Learner):
         self.options = {one.name: one.absent for one in self.settings} | settings
 
     def curve(self, counts: Counts, site: Site) -> tuple[np.ndarray, np.ndarray]:
-        """How often it takes each place to be looked at, and to be clicked whatever is there: twice
-        float64 (K).
+        """The position curve that it takes for right, and how often each place is clicked whatever
+        is there: float64 (K) each.
         """
         places, chosen = counts.clicks.shape[1], self.options.get("curve")
         if chosen == KNOWN:
@@ -255,7 +255,7 @@ class Counted:
 
 
 def counted(log: Log, site: Site, learner: OnLog) -> Counted:
-    """What a log tells a learner, by the position curve that it takes for right."""
+    """The `Counted` of a log, by the learner's position curve."""
     counts = estimates.counted(log, site.logging)
     look, trust = learner.curve(counts, site)
     visits = np.bincount(log.query, minlength=len(counts.starts) - 1)
@@ -298,7 +298,7 @@ class AsIs(FromLog):
 
 
 class DoublyRobust(FromLog):
-    """A regression of clicks, and policy-aware weights times what it says wrongly of them."""
+    """Values documents by a regression of clicks, and policy-aware weights times its errors."""
 
     kind = "clicks-doubly-robust"
     about = (
@@ -310,7 +310,7 @@ class DoublyRobust(FromLog):
     looks = _looks("purple", "d")
 
     def least_chance(self, visits: float) -> float:
-        """The least chance to be looked at that clicks are divided by, of so many visits."""
+        """What clicks are divided by at least, in a log of so many visits."""
         return min(10 / np.sqrt(visits), 1.0)
 
     def values(self, told):

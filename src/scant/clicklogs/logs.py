@@ -1,10 +1,9 @@
 """Click logs of rankings: lists that a policy showed, with their probabilities, and a simulated
 user's clicks.
 
-A world is who visits, who logs and who clicks. Its queries are those of a stream in the order of
-its file. The last ones are held out: they tell how well a ranker ranks. The logging ranker is
-fitted to the grades of the first ones. The others that have enough documents are visited, each
-alike.
+A world is who visits, who logs and who clicks. The last queries of a stream's file are held out:
+they tell how well a ranker ranks. The logging ranker is fitted to the grades of the first ones. All
+that are not held out and have enough documents are visited, with equal probability.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ class Log:
     query: np.ndarray  # int (n), among the queries that are visited
     document: np.ndarray  # int (n, K), by place
     click: np.ndarray  # bool (n, K)
-    given_above: np.ndarray  # float64 (n, K)
-    marginal: np.ndarray  # float64 (n, K)
+    given_above: np.ndarray  # float64 (n, K), P(document in its place | documents above it)
+    marginal: np.ndarray  # float64 (n, K), P(document in its place)
 
     def __len__(self) -> int:
         return len(self.query)
@@ -75,14 +74,14 @@ class World:
         return self.rates_of(policy).mean(axis=0)
 
     def rates_of(self, policy: Policy) -> np.ndarray:
-        """`clicks_of` in a visit with each query: float64 (queries, places)."""
+        """The expected clicks of such a policy by query and place: float64 (queries, places)."""
         tops = [order[: policy.places] for order in policy.orders]
         shown = [grades[top] for grades, top in zip(self.grades, tops, strict=True)]
         return click_rates(self.user, np.array(shown))
 
     def clicks_in_log(self) -> list[np.ndarray]:
-        """The probability that a visit with each query has each document in each place, and a click
-        on it: float64 (m, places).
+        """For each query, the probability that a visit with it has a document in a place and a
+        click on it there: float64 (m, places).
 
         NaN below the first place for users who leave and whose chances of a click differ by place.
         """
@@ -154,10 +153,7 @@ def split(stream: Stream, settings: Mapping) -> Split:
 
 
 def world(stream: Stream, settings: Mapping, queries: Split) -> World:
-    """The world of a click log of a study.
-
-    settings : of the click log, see `scant.clicklogs.family`
-    """
+    """The `World` of the click log that `settings` declare, see `scant.clicklogs.family`."""
     scores = scored(stream, queries.visited, logging_ranker(stream, settings, queries))
     logging = policies.made(settings, scores, settings["places"])
     grades = tuple(stream[q][1].astype(np.int64) for q in queries.visited)
@@ -178,7 +174,7 @@ def graded_ranker(stream: Stream, queries) -> np.ndarray:
 def scored(stream: Stream, queries, weights: np.ndarray) -> tuple[np.ndarray, ...]:
     """The scores of the documents of some queries by the ranker with these weights.
 
-    Each document is summed up by itself: in a product of matrices the rounding of a row depends on
-    the rows around it, so that documents which are alike would not tie.
+    Rows are summed by themselves: in a product of matrices rounding depends on the rows around, so
+    that equal documents would not tie.
     """
     return tuple((stream[q][0] * weights).sum(axis=1) for q in queries)

@@ -22,9 +22,9 @@ EXPLORATIONS = {  # how a policy explores, and how many documents on top it then
 
 @dataclass(frozen=True, eq=False)
 class Policy:
-    """A policy for the queries with these scores.
+    """A policy that shows lists of some queries' documents.
 
-    scores : float64 (m), of each query
+    scores : for each query, its documents' scores, float64 (m)
     places : how many documents a list has; no query has fewer
     exploration : a key of `EXPLORATIONS`
     share : of the visits that explore, for shuffle and epsilon
@@ -49,8 +49,8 @@ class Policy:
         """For each query the probability that each document is in each place, and that a user comes
         to it: float64 (m, places).
 
-        stays : float64 (m), of each query, the probability that a user who comes to a document goes
-            on to the next
+        stays : for each query, float64 (m), the probability that a user who comes to a document
+            goes on to the next
         """
         return [self._reached(*of) for of in zip(self.scores, self.orders, stays, strict=True)]
 

@@ -70,7 +70,9 @@ def no_harm(played: Played, visits: int | None = None) -> pd.DataFrame:
 
 
 def _no_less(rows: pd.DataFrame, column: str, slack: float) -> pd.DataFrame:
-    """Whether a number of each ranker is at most `slack` below that of the ranker that logs."""
+    """The rows of seeds with the ranker that logs; `value` is 1 if `column` is at most `slack`
+    below that ranker's, else 0.
+    """
     log = ["experiment", "stream", "seed"]
     logging = rows[rows["kind"] == Logging.kind].drop_duplicates(log).set_index(log)[column]
     least = rows[log].join(logging, on=log)[column] - slack

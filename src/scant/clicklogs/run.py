@@ -95,7 +95,9 @@ def _of_seed(site: Site, job: dict, seed: int, log: logs.Log) -> Iterator[dict]:
 
 
 def _estimated(site: Site, estimator: Estimator, log: logs.Log, truth: np.ndarray):
-    """What an estimator says of all places, and of each: a part of a row each."""
+    """Parts of rows: an estimator's intervals, truth and limit, of all places together, then of
+    each.
+    """
     weighted = estimator.of(log, site)
     limit = estimator.limit(site)
     whole = asdict(estimates.interval(weighted, likely=True))
