@@ -155,7 +155,7 @@ def show(settled: Settled, outputs, job: str) -> None:
 def judge(settled: Settled, outputs, part: str) -> None:
     """Judge some of the claims of the papers: JSON.
 
-    part : which, see `scant.verdict.selection.jobs`
+    part : the name of one of `scant.verdict.selection.jobs`
     """
     from scant.present import traces
     from scant.study import settings

@@ -111,8 +111,7 @@ def threshold(scores: np.ndarray, clicked: np.ndarray, by: str = "f1") -> float:
 
     Candidates are the scores themselves. Where the measure is equal, the threshold of the larger F1
     is taken, then the larger threshold. So for recall, which every low threshold makes 1, it is the
-    lowest score of a clicked row; for precision, if the top rows make it 1, it is the lowest score
-    at which it still is. Takes O(n log n).
+    lowest score of a clicked row. Takes O(n log n).
 
     Parameters
     ----------

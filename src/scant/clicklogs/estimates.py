@@ -105,11 +105,11 @@ def pooled(case: Case) -> Weighted:
 
 
 def doubly_robust(case: Case, model: Callable[[int], np.ndarray] | None = None) -> Weighted:
-    """A click model's estimate of the target's clicks, corrected by item-position weights times the
-    model's errors on the clicks of the log.
+    """A click model's estimate of the target's clicks, plus item-position weights times the model's
+    errors on the log's clicks.
 
-    model : takes a query, returns its documents' click rates, float64 (m, K). By default pulls
-        times the curve; a visit's pulls are counted in the half of the visits that lacks it
+    model : takes a query, returns its documents' click rates, float64 (m, K); by default pulls
+        times the curve, with pulls counted in the half of the visits that lacks this one
     """
     whole = item_position(case)
     weights, terms = whole.clicked + whole.missed, whole.clicked.copy()
@@ -172,8 +172,8 @@ def counted(log: Log, logging: Policy) -> Counts:
 def item_position_limit(expected: Counts, shown: np.ndarray) -> np.ndarray:
     """The limit of estimates by `item_position` for many visits, by place: float64 (K).
 
-    expected : the mean counts of a visit to the log
-    shown : float64 (documents, K), the mean showings of a visit to the target
+    expected : the mean counts of a visit
+    shown : float64 (documents, K), the mean showings of a visit under the target
     """
     return (shown * _ratio(expected.clicks, expected.showings)).sum(axis=0)
 

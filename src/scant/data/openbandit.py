@@ -3,9 +3,8 @@ policies.
 
 Saito, Aihara, Matsutani and Narita, Open Bandit Dataset and Pipeline, 2021. The propensity is in
 the column `propensity_score`; their manual calls it `action_prob`. The first column is an index
-without a name. The hashes of user features agree between the two policies' files, those of item
-features do not (they are salted differently), so that the item_context.csv beside each log is not
-read.
+without a name. The hashes of user features agree between the two policies' files. Those of item
+features do not, so that the item_context.csv beside each log is not read.
 """
 
 import numpy as np

@@ -70,8 +70,8 @@ class Stream:
 def random_name(name: str, settings: dict) -> str:
     """The name from which the random numbers of a stream are derived.
 
-    It is the stream's id. A variant that a sweep of readings made has the id of the stream that it
-    stands for, so that results under two readings differ by the readings alone.
+    It is the stream's id; for a variant of a sweep of readings, the id of the stream that it stands
+    for, so that results under two readings differ by the readings alone.
     """
     return settings.get("stands_for", name)
 

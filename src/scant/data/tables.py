@@ -104,9 +104,7 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
 
 
 def _is_declared(part: Part) -> bool:
-    """Whether the registry has a digest or a number of rows of a part, so that a file that was cut
-    short is noticed.
-    """
+    """Whether the registry has a part's digest or number of rows, which tell a file cut short."""
     return any((part.sha256, part.git_blob, part.rows))
 
 

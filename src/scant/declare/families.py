@@ -224,7 +224,7 @@ class Quantity:
     plays : trivial plays, such as weights 0, each a column of the frame: what `value` would have
         been
     tuned : whether it depends on how learning rates are chosen
-    certain : whether it is computed, not estimated: it involves no chance, so that one seed has it
+    certain : whether it involves no chance, so that one seed has it
     most : the most that it may be, for a quantity that involves no chance
     compared : whether `words` already says that it compares two things
     share : whether each value is 0 or 1, so that its mean is a share, and has exact tests
@@ -349,9 +349,8 @@ class Family:
     told : the settings that reports need, besides those of `played`
     sections : the family's own sections of a study file, besides experiments and places: the JSON
         schema of each
-    toys : the function without arguments that plays a toy with each loop that the family has
-        compiled, for the types that studies call it with, as "module:function"; empty if it has
-        none
+    toys : the function without arguments that plays a toy with each compiled loop of the family,
+        for the types that studies call it with, as "module:function"; empty if there are none
     memory, minutes : what a run needs at most, in MB and minutes
     """
 

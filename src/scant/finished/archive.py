@@ -115,10 +115,8 @@ def write(folder, target=None, runs: bool = False) -> Path:
 
 
 def _records(results: dict[str, Path], folder: Path) -> dict[str, Path]:
-    """Snakemake's records of how results were made, and its marks in folders that are outputs: path
-    by name in the archive.
-
-    With them, Snakemake plays again what depends on a change, and nothing else.
+    """Snakemake's records of how results were made, and its marks in folders that are outputs, by
+    name in the archive: with them, only what depends on a change is made again.
     """
     place, found = folder.absolute().parents[1], {}
     for name in dict.fromkeys(

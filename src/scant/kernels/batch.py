@@ -309,10 +309,10 @@ def curvature(queries, objective, smoothing, weights, hessian):
 
 @compiled(fastmath=SUMS, error_model="numpy")
 def factorise(matrix, shift, ridge, factor):
-    """Write Cholesky's factor of `matrix + DAMPING diag(matrix) + (shift + least) I` into the lower
+    """Write Cholesky's factor of `matrix + DAMPING diag(matrix) + (shift + ridge) I` into the lower
     triangle of `factor`.
 
-    The damping is by each diagonal entry, as features may be on scales far apart. O(d^3 / 3).
+    Each diagonal entry is damped by its size, as features may be on scales far apart. O(d^3 / 3).
     """
     for i in range(matrix.shape[0]):
         row = factor[i]

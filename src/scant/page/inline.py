@@ -105,9 +105,7 @@ def _rename(root, prefix: str) -> None:
 
 def _mark(root) -> list[str]:
     """Number curves (`data-curve`) and the legend's entries that have one (`data-entry`), in place;
-    returns these entries' texts.
-
-    Panels are marked `data-panel`; legends' entries, their titles and what stands beside panels
+    returns these entries' texts. Panels become `data-panel`; legends and texts beside panels
     `data-key`.
     """
     names = {}

@@ -31,8 +31,8 @@ def show(
 
     folder : the study's results, results/{study}
     name : of a table; None for the claims
-    verdict, family, row : show only the claims that have them; a verdict may have the word for a
-        kind of row
+    verdict, family, row : show only the claims that have them; verdicts also in the words of a kind
+        of row, "reproduces"
     claim : the id of a claim, to show whole: its source, test and quantity, and every cell under
         every reading
     cells : show the cells of each claim

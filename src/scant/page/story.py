@@ -295,8 +295,8 @@ def _overall(claim: dict) -> list[dict]:
 
 
 def _sides(claim: dict) -> tuple[list[dict], list[dict], list[dict]]:
-    """The cells that came out as the claim did, the cells that came out the other way, and the
-    undecided cells; all are in the first, if the claim is undecided or the mean over cells decides.
+    """The cells that came out as the claim did, the other way, and undecided; all are in the first,
+    if the claim is undecided or the mean over cells decides.
     """
     estimated = (cell for cell in claim["cells"] if cell["estimate"] is not None)
     cells = [cell for cell in estimated if cell["stream"] != OVERALL]

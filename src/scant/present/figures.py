@@ -20,9 +20,7 @@ def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
     """Write a figure as `stem`.svg and `stem`.png, and the frame that it shows as `stem`.csv.
 
     Images say in their metadata which data they show and what drew them: neither a date nor the
-    whole study's settings, so that the same data and code give the same bytes. In the SVG file each
-    artist whose label is the text of a legend's entry has an id made of that entry, by which the
-    page hides and shows it.
+    whole study's settings, so that the same data and code give the same bytes.
 
     code : the digest of the code that made them
     """

@@ -2,9 +2,8 @@
 exponent of a power law.
 
 Theory bounds the expected regret. So the slope is that of the logarithm of the mean regret over
-seeds, which is not the mean of the slopes of single seeds. Tables, figures and claims all take
-their slopes from here; their callers choose the points. A seed whose regret is not above 0 at some
-point counts like any other. Where the mean regret is not above 0, there is no slope.
+seeds, which is not the mean of the slopes of single seeds. A seed whose regret is not above 0 at
+some point counts like any other. Where the mean regret is not above 0, there is no slope.
 """
 
 import math
@@ -134,9 +133,8 @@ def late_rounds(frame: pd.DataFrame, horizon: str, since: int | None = None) -> 
     """The rows that slopes over rounds use: from round `since` on, or from `FROM` times the column
     `horizon`.
 
-    Of rounds that are closer than `APART` on the log scale only the last counts, so that points are
-    evenly spaced there: traces keep each of the last rounds, which would weigh as much as a power
-    of ten.
+    Of rounds that are closer than `APART` on the log scale only the last counts: traces keep each
+    of the last rounds, which would weigh as much as a power of ten.
     """
     late = frame[frame["round"] >= (FROM * frame[horizon] if since is None else since)]
     spaced = []

@@ -367,8 +367,7 @@ class Ips(FromClicks):
         the two (Joachims et al. 2017, 5.1), one click being added to each
     none : a_k is 1 and b_k is 0
 
-    It is as `Clicked` otherwise. What is not shown takes no part, so that the loss is that of the
-    documents shown.
+    Otherwise it is as `Clicked`. The loss is that of the documents shown alone.
     """
 
     kind = "ips"

@@ -112,12 +112,11 @@ class User:
         return self.propensities(places)[:, None] * self._by_place(places)
 
     def affine(self, places: int) -> tuple[np.ndarray, np.ndarray]:
-        """How much likelier the largest grade is clicked than grade 0, and the chance of grade 0 as
-        a share of this.
+        """a and b / a of `Ips`, float64 (places) each: a is P(click | largest grade) - P(click |
+        grade 0), b is P(click | grade 0).
 
-        Both are float64 (places), a and b / a of `Ips`. The probability of looking cancels in the
-        share: where clicks depend on the place by looking alone, the share is the same at each
-        place to the last bit.
+        The probability of looking cancels in b / a: where clicks depend on the place by looking
+        alone, it is the same at each place to the last bit.
         """
         click = self._by_place(places)
         lead = click[:, -1] - click[:, 0]

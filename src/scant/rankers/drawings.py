@@ -288,11 +288,10 @@ def against_k(frame: pd.DataFrame):
 
 
 def feedback(frame: pd.DataFrame):
-    """Draw the gap to ListNet by the feedback: a line for each stream, a column of panels for each
-    use of it.
+    """Draw the gap to the best learner from every grade by feedback: a line for each stream, a
+    column of panels for each use of the feedback.
 
-    A line joins neighbouring numbers of grades alone; clicks, which are no number of grades, stand
-    apart.
+    Lines join neighbouring numbers of grades; clicks stand apart.
     """
     style.apply()
     order = list(dict.fromkeys(frame.sort_values("seen", ascending=False)["feedback"]))

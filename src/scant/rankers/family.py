@@ -292,8 +292,8 @@ class Contextual(Family):
         return jobs
 
     def details(self, study, name):
-        """As of all families, with `drawn`: what simulated streams are drawn by, if all their
-        queries are played.
+        """See `Family.details`; with `drawn`: for each simulated stream whose queries are all
+        played, its id (`name`), `study_seed` and `settings`.
         """
         experiment, drawn = study["experiments"][name], {}
         for stream in experiment["streams"]:
@@ -348,9 +348,7 @@ class Contextual(Family):
         return len(cls.rates(settings, experiment)) * len(cls.variants(settings)) > 1
 
     def read(self, plan, shown):
-        """The files of streams that a figure or table is made of: those that experiments it shows
-        are played on.
-        """
+        """The stream files of the experiments that a figure or table shows."""
 
         here = (name for name in plan.stated if plan.families[name].place is self.place)
         experiments = [name for name in here if shown.includes(plan.study, name)]

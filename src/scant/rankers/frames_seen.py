@@ -230,8 +230,7 @@ def _feedback(rows: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def by_use(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The final time-averaged NDCG@10 of each learner by what it makes of what it sees, for
-    `drawings.steps`.
+    """The final time-averaged NDCG@10 of each learner by its `way`, for `drawings.steps`.
 
     Raises
     ------

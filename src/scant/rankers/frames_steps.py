@@ -179,7 +179,7 @@ def compared(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def _in_order(column: pd.Series) -> pd.Series:
-    """The keys by which rows are sorted: numbers as they are, names by where each occurs first."""
+    """Keys to sort rows by: numbers as they are, names by their first occurrence."""
     return column if column.dtype.kind in "if" else pd.Series(pd.factorize(column)[0], column.index)
 
 

@@ -153,8 +153,7 @@ class Contextual(declarations.Learner):
     proved : whether the papers prove bounds for it
     at_any_rate : whether the bound for separable streams holds at every rate
     gives_rate : whether theory gives it a rate
-    k : how many grades on top of its ranking it sees, -1 standing for the others; None for every
-        grade
+    k : how many grades on top of its ranking it sees (`learn` gets -1 for the others); None for all
     by_weights : whether it ranks by its weights alone, but for exploration and for what it
         remembers; its compiled loop keeps them
     lists : how many judged lists `start_from` is given before the first round

@@ -26,7 +26,7 @@ STATES = {COLD: (0.0,), TRUSTED: (1.0,), CHOSEN: (1.0, 0.1, 0.0), ALONE: (1.0,)}
 
 
 def _numbers(name: str, about: str) -> Setting:
-    """A setting of numbers above 0 to play, 1 if the study gives none."""
+    """The `Setting` of a list of numbers above 0, each of which is played; by default [1]."""
     number = {"type": "number", "exclusiveMinimum": 0}
     rule = {"type": "array", "minItems": 1, "uniqueItems": True, "items": number}
     return Setting(name, rule, about, absent=[1.0])
@@ -103,16 +103,16 @@ class Settings:
     """The settings by which a learner by least squares plays, except lambda, which has the place of
     a rate.
 
-    k : how many grades on top it sees
+    k : how many grades it sees
     explore : one of `EXPLORE`
     alpha : how many standard errors are added to a score, or how far weights are drawn
-    within : the share of the means over the documents seen that is taken from what is fitted
+    within : the share of the means over a round's documents that is subtracted before fitting
     remember : whether it remembers grades
     refits : how often boosted trees are fitted, see `boosted`
     user : the name of the user from whose clicks it learns; "" if it sees grades
     click, stop, look : the user's probabilities, see `clicks.User`
     propensities : what clicks are divided by, see `PROPENSITIES`; "none" for nothing
-    start, lists, judged_by : what it makes of how many judged lists, and the judge in words
+    start, lists, judged_by : how it uses judged lists, how many, and the judge in words
     measure : the measure whose loss is recorded as the learner's own
     """
 

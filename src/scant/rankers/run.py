@@ -344,8 +344,8 @@ def general_bound(stream, queries, played: Play, learner: Contextual) -> np.ndar
     """The general bound at each round, float64 (rounds), for a learner at the rate of theory; None
     if there is none.
 
-    It is the smallest over comparators: the stream's best ranker, or else the last weights, times
-    each of `MULTIPLES`.
+    It is the smallest over comparators: the stream's ranker, or else the last weights, times each
+    of `MULTIPLES`.
     """
     facts, settings, constants = stream.metadata, learner.setup, learner.general_constants()
     if constants is None or not learner.as_proved or not len(played.loss):

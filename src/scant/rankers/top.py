@@ -76,8 +76,7 @@ class Settings:
     sign : "negated" descends on minus the smoothed gain, "as-printed" on the gain
     centre : whether features are centred in each query, which for squared losses is an intercept
         for each query
-    intercept : whether documents have a further feature, 1 for all of them, whose weight is the
-        intercept
+    intercept : whether documents have a further feature, 1 for all
     radius : U, of the ball that the weights are projected on
     remember : whether it remembers grades
     fixed : whether steps and exploration are fixed at the horizon T

@@ -84,9 +84,7 @@ def identity(run: dict) -> dict:
 
 
 def way(kind: str, played: dict) -> str:
-    """What a learner makes of what it sees, in words; "" for all that learn from no grade or
-    click.
-    """
+    """How a learner uses what it sees, in words; "" for all that learn from no grade or click."""
     if kind == Newton.kind or (kind in ("ogd", "listnet") and played.get("objective")):
         return EVERY_GRADE
     if kind == "rtop":

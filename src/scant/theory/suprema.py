@@ -157,10 +157,11 @@ def _ascend(function: Callable, scores: np.ndarray, score_bound: float, steps: i
     """The largest value that gradient ascent from `scores` finds within the bound.
 
     A step is twice as long as the last if that raised the value; else half as long, from the same
-    point. Libraries' optimisers call LAPACK for every step, in a thread for each processor.
+    point.
 
     function : takes scores; returns a value and its gradient
     """
+    # libraries' optimisers call LAPACK for every step, in a thread for each processor
     value, slope = function(scores)
     length = 1.0
     for _ in range(steps):

@@ -34,8 +34,8 @@ def facts(log, summary) -> dict:
     -------
     facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"),
         reason, mend, count (of rows) and place (of the first row). If all rows can be read, also
-        rows; duplicates; propensity, the least and the largest; fraction, what the only one is
-        taken for ("" if it is as written); eligible, how many ads could be shown at a visit, on
+        rows; duplicates; propensity, the least and the largest; fraction, which one the only
+        propensity rounds ("" if none); eligible, how many ads could be shown at a visit, on
         average (None without lists); rewards, what they are counted in, see `Unit`; actions, with
         for each ad its id, impressions, clicks (the sum of rewards) and rate (None if it was never
         shown); features, their names; texts, by text feature the number of its texts; missing, by

@@ -80,13 +80,14 @@ class Course:
 def lifts(
     over: Course, under: Course, baseline: str, relative: bool, design: float
 ) -> dict[str, float]:
-    """The lifts of the periods, and lift_fall, the p-value of the test that the lift does not fall.
+    """The lift in each of `PERIODS`, by name; and lift_fall, the p-value of the hypothesis that the
+    lift does not fall.
 
-    The test is of the second half against the first one, and of the last quarter against what comes
-    before. It is NaN with too few rewards.
+    The second half is tested against the first one, and the last quarter against all before it. NaN
+    with too few rewards.
 
-    over, under : of the policy, and of that with which it is compared
-    baseline : the name of the latter
+    over, under : the courses of the policy and of the baseline with which it is compared
+    baseline : its name
     relative : whether lifts are relative; else they are differences
     design : see `Users.design`
     """

@@ -274,7 +274,9 @@ class Evaluation:
 
     @property
     def careful(self) -> str:
-        """Why the choice may not be better at other times; "" without a choice, or a reason."""
+        """The reason to doubt that the choice stays better, in words: sorted rows, or rates that
+        fall or drift; "" without one, or without a choice.
+        """
         chosen = self.choice and self.choice["policy"]
         rows = [row for row in self.rows if chosen and row["policy"] in (chosen, self.baseline)]
         if any(SORTED in row["warnings"].split() for row in rows):
