@@ -303,9 +303,12 @@ class Rankings(Family):
     def details(self, study: dict, name: str) -> dict:
         streams, worlds = titles(study["streams"]), {}
         for log in study["experiments"][name]["click_logs"]:
-            of = study["click_logs"][log]
-            user = of["user"] if isinstance(of["user"], str) else clicks.OWN
-            worlds[log] = [f"{streams[of['stream']]}, {user}", f"spread {of['spread']:g}"]
+            settings = study["click_logs"][log]
+            user = settings["user"] if isinstance(settings["user"], str) else clicks.OWN
+            worlds[log] = [
+                f"{streams[settings['stream']]}, {user}",
+                f"spread {settings['spread']:g}",
+            ]
         return super().details(study, name) | {"worlds": worlds}
 
     def identity(self, run: dict) -> dict[str, Any]:

@@ -75,12 +75,12 @@ def write(folder, target=None, runs: bool = False) -> Path:
     DataError : the study is not finished, or its files or the workflow have changed since
     """
     folder = Path(folder)
-    found = verifying.verify(folder)
-    if wrong := found.gone + found.changed:
+    verified = verifying.verify(folder)
+    if wrong := verified.gone + verified.changed:
         raise damaged(folder / wrong[0], "is not what it was when the study was made")
     content, listed = reading.manifest_of(folder), folder / manifest.NAME
-    if found.workflow:
-        raise damaged(listed, f"lists another {found.workflow[0]} than there is here")
+    if verified.workflow:
+        raise damaged(listed, f"lists another {verified.workflow[0]} than there is here")
     if "inputs" not in content:
         raise damaged(listed, "does not list what the study reads, as newer ones do")
     study = content["study"]
@@ -118,7 +118,7 @@ def _records(results: dict[str, Path], folder: Path) -> dict[str, Path]:
     """Snakemake's records of how results were made, and its marks in folders that are outputs, by
     name in the archive: with them, only what depends on a change is made again.
     """
-    place, found = folder.absolute().parents[1], {}
+    place, records = folder.absolute().parents[1], {}
     for name in dict.fromkeys(
         name for result in results for name in (str(Path(result).parent), result)
     ):
@@ -128,10 +128,10 @@ def _records(results: dict[str, Path], folder: Path) -> dict[str, Path]:
         record = "/".join([".snakemake/metadata", *(f"@{part}" for part in parts), last])
         mark = folder.joinpath(*Path(name).parts[2:], FOLDER_MARK)
         both = {record: place / record, f"{name}/{FOLDER_MARK}": mark}
-        found |= {name: path for name, path in both.items() if path.is_file()}
-        if record in found and found[record].resolve() != place.resolve() / record:
-            raise linked(found[record])
-    return found
+        records |= {name: path for name, path in both.items() if path.is_file()}
+        if record in records and records[record].resolve() != place.resolve() / record:
+            raise linked(records[record])
+    return records
 
 
 class Attribution(NamedTuple):
@@ -151,15 +151,15 @@ def attribution(content: dict) -> Attribution:
     """Whose results a study's are: what its settings say; the project's, for a study that comes
     with scant.
     """
-    cited, said = read_yaml(PROJECT / "CITATION.cff"), content["settings"].get("attribution", {})
-    if not said and content["made"]["project"]:
+    cited, stated = read_yaml(PROJECT / "CITATION.cff"), content["settings"].get("attribution", {})
+    if not stated and content["made"]["project"]:
         names = [author["name"] for author in cited["authors"]]
         return Attribution(names, False, names[0], cited.get("url", ""), cited["license"])
     nobody = f"the authors of the study {content['study']}"
-    authors = said.get("authors", [nobody])
-    publisher = said.get("publisher", nobody)
-    url, licence = said.get("url", ""), said.get("licence")
-    return Attribution(authors, "authors" in said, publisher, url, licence)
+    authors = stated.get("authors", [nobody])
+    publisher = stated.get("publisher", nobody)
+    url, licence = stated.get("url", ""), stated.get("licence")
+    return Attribution(authors, "authors" in stated, publisher, url, licence)
 
 
 def readme(content: dict, workflow: dict[str, Path]) -> str:
@@ -217,11 +217,11 @@ def crate(
 
     cited, made, whose = read_yaml(PROJECT / "CITATION.cff"), content["made"], attribution(content)
     given = f"results/{content['study']}/{provenance.STUDY}"
-    found = ROCrate(version="1.1")
-    found.metadata.extra_contexts.append("https://w3id.org/ro/terms/workflow-run")
+    archive = ROCrate(version="1.1")
+    archive.metadata.extra_contexts.append("https://w3id.org/ro/terms/workflow-run")
 
     def add(id: str, kind: str, **properties):
-        return found.add(ContextEntity(found, id, {"@type": kind, **properties}))
+        return archive.add(ContextEntity(archive, id, {"@type": kind, **properties}))
 
     def licence(name: str):
         return add(f"https://spdx.org/licenses/{name}", "CreativeWork", name=name, identifier=name)
@@ -238,9 +238,9 @@ def crate(
     by = authors or [publisher]
     by = by[0] if len(by) == 1 else by
     name, url = cited["authors"][0]["name"], cited.get("url", "")
-    settings = found.add_formal_parameter("study file", "File", "#settings", properties={})
+    settings = archive.add_formal_parameter("study file", "File", "#settings", properties={})
     several = {"multipleValues": True}
-    outcome = found.add_formal_parameter("results", "File", "#results", properties=several)
+    outcome = archive.add_formal_parameter("results", "File", "#results", properties=several)
     about = {
         "name": cited["title"],
         "version": _version(made),
@@ -252,9 +252,9 @@ def crate(
     }
     language = {"lang": "snakemake", "lang_version": metadata.version("snakemake")}
     file = workflow.get("Snakefile")
-    main = found.add_workflow(file, "Snakefile", main=True, properties=about, **language)
-    about = {"name": README, "about": found.root_dataset, "encodingFormat": TYPES[".md"]}
-    found.add_file(None, README, properties=about)
+    main = archive.add_workflow(file, "Snakefile", main=True, properties=about, **language)
+    about = {"name": README, "about": archive.root_dataset, "encodingFormat": TYPES[".md"]}
+    archive.add_file(None, README, properties=about)
     files = {}
     for name, path in (results | workflow).items():
         if name == "Snakefile":  # added above
@@ -264,7 +264,7 @@ def crate(
             about["encodingFormat"] = TYPES[path.suffix]
         if name in results:
             about["exampleOfWork"] = settings if name == given else outcome
-        files[name] = found.add_file(path, name, properties=about)
+        files[name] = archive.add_file(path, name, properties=about)
     outcomes = [file for name, file in files.items() if name in results and name != given]
     about = {
         "name": f"Run of the study {content['study']}",
@@ -273,7 +273,9 @@ def crate(
         "description": "Snakemake made all results of the study file and the manifest's code.",
         "actionStatus": "http://schema.org/CompletedActionStatus",
     }
-    run = found.add_action(main, "#run", object=files.get(given), result=outcomes, properties=about)
+    run = archive.add_action(
+        main, "#run", object=files.get(given), result=outcomes, properties=about
+    )
     unsaid = {
         "name": "not stated",
         "description": "The study states no licence of its results: ask its authors.",
@@ -305,8 +307,8 @@ def crate(
         if id in known
     ]
     for name, value in about.items():
-        found.root_dataset[name] = value
-    return found.metadata.generate()
+        archive.root_dataset[name] = value
+    return archive.metadata.generate()
 
 
 def _version(made: dict) -> str:

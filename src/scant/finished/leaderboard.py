@@ -39,10 +39,12 @@ def text(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str
     def cell(one: dict) -> str:
         return _cell(one, f"{one['mean']}{_marked(one, BEST, ALIKE, '')}")
 
-    of = board(frame)
-    lines = [[printable(value) for value in line] for line in _turned(grid(of, cell, rank), rows)]
-    caption = printable(f"{of['experiment']}: {_caption(of)}")
-    ties = f", {ALIKE} not told apart from it" if _has_ties(of) else ""
+    texts = board(frame)
+    lines = [
+        [printable(value) for value in line] for line in _turned(grid(texts, cell, rank), rows)
+    ]
+    caption = printable(f"{texts['experiment']}: {_caption(texts)}")
+    ties = f", {ALIKE} not told apart from it" if _has_ties(texts) else ""
     return f"{aligned(lines)}\n{caption}\n{BEST} best{ties}\n"
 
 
@@ -58,13 +60,13 @@ def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> st
     def name(title: str) -> str:
         return tables.escaped(title).replace(ABSENT, "--")
 
-    of = board(frame)
-    lines = _turned(grid(of, cell, rank, name), rows)
-    ties = "; dagger: not told apart from it" if _has_ties(of) else ""
-    caption = tables.escaped(f"{_caption(of)} Bold: the best{ties}.")
-    texts = 1 + (rows == "learners" and of["feedback"])
-    alignment = "l" * texts + "r" * (len(lines[0]) - texts)
-    return tables.floating(alignment, lines, caption, of["label"])
+    texts = board(frame)
+    lines = _turned(grid(texts, cell, rank, name), rows)
+    ties = "; dagger: not told apart from it" if _has_ties(texts) else ""
+    caption = tables.escaped(f"{_caption(texts)} Bold: the best{ties}.")
+    left = 1 + (rows == "learners" and texts["feedback"])
+    alignment = "l" * left + "r" * (len(lines[0]) - left)
+    return tables.floating(alignment, lines, caption, texts["label"])
 
 
 def write(frame: pd.DataFrame, path, rows: str = "learners", rank: bool = False) -> None:
@@ -89,20 +91,20 @@ def check(rows: str, output=None) -> None:
         )
 
 
-def _cells(of: dict) -> list[dict]:
+def _cells(texts: dict) -> list[dict]:
     """The cells of a board, of all learners and streams."""
-    return [cell for row in of["rows"] for cell in row["cells"] if cell]
+    return [cell for row in texts["rows"] for cell in row["cells"] if cell]
 
 
-def _caption(of: dict) -> str:
+def _caption(texts: dict) -> str:
     """The caption of a board; it explains differences only if `grid` shows some."""
-    shows = len(of["streams"]) == 1 or any(cell["near"] for cell in _cells(of))
-    return f"{of['caption']} {DIFFERENCES}" if shows else of["caption"]
+    shows = len(texts["streams"]) == 1 or any(cell["near"] for cell in _cells(texts))
+    return f"{texts['caption']} {DIFFERENCES}" if shows else texts["caption"]
 
 
-def _has_ties(of: dict) -> bool:
+def _has_ties(texts: dict) -> bool:
     """Whether a learner other than the best is not told apart from the best."""
-    return any(not cell["best"] and not cell["told_apart"] for cell in _cells(of))
+    return any(not cell["best"] and not cell["told_apart"] for cell in _cells(texts))
 
 
 def _marked(one: dict, best: str, alike: str, other: str) -> str:

@@ -243,8 +243,8 @@ def timings(folder) -> list[dict]:
 def _logged_memory(log: Path) -> float:
     """The memory of a job (MB), from the last line of its log (`scant.client`); 0 without one."""
     end = log.read_bytes()[-100:] if log.is_file() else b""
-    said = re.search(rb", at most (\d+) MB\n$", end)
-    return float(said[1]) if said else 0.0
+    match = re.search(rb", at most (\d+) MB\n$", end)
+    return float(match[1]) if match else 0.0
 
 
 def authors() -> str:

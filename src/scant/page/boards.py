@@ -48,9 +48,9 @@ def _several(table: pd.DataFrame, *columns: str) -> bool:
 def _of_page(finals: ranking.Finals, experiment: str) -> dict:
     """An experiment's `board` with `kind` and `title`; the caption explains differences."""
     frame = ranking.titled(ranking.ranked(finals.table, finals.quantity.better), finals, experiment)
-    of = board(frame)
-    return of | {
-        "caption": f"{of['caption']} {DIFFERENCES}",
+    texts = board(frame)
+    return texts | {
+        "caption": f"{texts['caption']} {DIFFERENCES}",
         "kind": finals.details["kind"],
         "title": finals.details["title"],
     }

@@ -113,14 +113,14 @@ def sentences(claims: list[Claim]) -> list[str]:
         "theorem": ("theorem check", "theorem checks"),
         "question": ("question of our own", "questions of our own"),
     }
-    told = []
+    texts = []
     for row, head in heads.items():
         of_kind = [claim for claim in claims if claim["row"] == row]
         if of_kind:
-            told.append(f"Of {words.counted(len(of_kind), *head)}, {_counted(row, of_kind)}.")
+            texts.append(f"Of {words.counted(len(of_kind), *head)}, {_counted(row, of_kind)}.")
         elif row == "reproduction":
-            told.append("No claim is about what a paper measured on data like its own.")
-    return told + _rest(claims)
+            texts.append("No claim is about what a paper measured on data like its own.")
+    return texts + _rest(claims)
 
 
 def _rest(claims: list[Claim]) -> list[str]:

@@ -146,14 +146,14 @@ def by_grades(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """
     rows = []
     for experiment, part in _tuned(traces, details):
-        told = set()
+        with_cold = set()
         for group, cold in beside_cold(part):
             run = group.iloc[0]
             key = (experiment, run["stream"], run["learner"])
             facts = dict(zip(GROUP, key, strict=True)) | names(key, details)
             facts |= {"measure": MEASURE, "rounds": group["round"].max(), "lists": run["lists"]}
-            if run["stream"] not in told:
-                told.add(run["stream"])
+            if run["stream"] not in with_cold:
+                with_cold.add(run["stream"])
                 for grades, seeds in cold[cold[OFFLINE].notna()].groupby("round"):
                     of_cold = {"part": WORTH, "line": COLD, "start": COLD, "grades": grades}
                     rows.append(facts | of_cold | {"lists": 0} | mean_cells(seeds[OFFLINE]))

@@ -153,9 +153,11 @@ def by_returns(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     rows = []
     for experiment, part in traces.groupby("experiment", sort=False):
         tuning = details[experiment]["tuning"]
-        found = {(stream, *key): group for (stream, *key), _, group in best(part, tuning, MEMORY)}
-        for (stream, seen, remembers), group in found.items():
-            reference, run = found.get((stream, np.inf, False)), group.iloc[0]
+        best_rows = {
+            (stream, *key): group for (stream, *key), _, group in best(part, tuning, MEMORY)
+        }
+        for (stream, seen, remembers), group in best_rows.items():
+            reference, run = best_rows.get((stream, np.inf, False)), group.iloc[0]
             if reference is None or seen not in (1, np.inf):
                 continue
             whose = "one grade" if seen == 1 else "every grade"

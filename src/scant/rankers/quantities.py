@@ -187,12 +187,14 @@ def overtaken(played: Played) -> pd.DataFrame:
 def _beside_cold(played: Played, name: str) -> pd.DataFrame:
     """A column of `scant.rankers.frames_judged.by_seed`, of each learner that has it."""
     rows = traces.at_tuned_rates(played.traces, frames_top.MEASURE, played.tuning)
-    found = [pd.DataFrame(columns=[*KEYS, "value"])]
+    frames_of_learners = [pd.DataFrame(columns=[*KEYS, "value"])]
     for group, cold in frames_judged.beside_cold(_with_edges(rows)):
         values = frames_judged.by_seed(group, cold)[name].dropna()
         ends = group.drop_duplicates("seed", keep="last")
-        found.append(ends.assign(value=ends["seed"].map(values)).dropna(subset="value"))
-    return pd.concat(found[1:] or found, ignore_index=True)
+        frames_of_learners.append(
+            ends.assign(value=ends["seed"].map(values)).dropna(subset="value")
+        )
+    return pd.concat(frames_of_learners[1:] or frames_of_learners, ignore_index=True)
 
 
 def regret(played: Played) -> pd.DataFrame:

@@ -103,9 +103,9 @@ def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
         learner = learner or last
     metadata = {"resolved": asdict(learner.setup), "own_measure": learner.setup.measure}
     if "lists" in entry:  # means over seeds
-        graded, told = np.mean(of_lists, axis=0)
+        graded, cue_tells = np.mean(of_lists, axis=0)
         metadata["graded"] = float(graded)
-        metadata |= {} if np.isnan(told) else {"cue_tells": float(told)}
+        metadata |= {} if np.isnan(cue_tells) else {"cue_tells": float(cue_tells)}
     write_parquet(pa.concat_tables(tables), target, job | metadata | origin(seeds, stream_paths))
 
 
@@ -227,7 +227,7 @@ def _play_seed(
     judged : how many grades the judged lists have, and `judges.Judge.told`
     """
     entry, axes, tables = job["learner_settings"], _axes(job, seed), []
-    queries, others, lists, told = None, NO_ROUNDS, [], math.nan
+    queries, others, lists, cue_tells = None, NO_ROUNDS, [], math.nan
     if stream is None:
         adversary = LowerBoundAdversary(**job["stream_settings"]["settings"])
         facts = adversary.metadata() | {"rounds": adversary.rounds}
@@ -239,7 +239,7 @@ def _play_seed(
             others = unvisited.never_visited(stream, met, playable(stream, job["empty"]))
         if entry.get("lists"):
             with errors_of(f"learners.{job['learner']} on streams.{job['stream']}"):
-                lists, told = judged_lists(job, seed, stream)
+                lists, cue_tells = judged_lists(job, seed, stream)
     several = len(cls.variants(entry)) > 1
     for variant, rate in options:
         noise = generator(*axes, "noise")  # the same for each learner, variant and rate
@@ -273,7 +273,7 @@ def _play_seed(
                 top.CHOSEN + key, pa.repeat(float(variant[key]), len(table))
             )
         tables.append(table)
-    return tables, learner, (sum(len(grades) for _, grades in lists), told)
+    return tables, learner, (sum(len(grades) for _, grades in lists), cue_tells)
 
 
 def trace(
