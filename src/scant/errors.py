@@ -145,7 +145,7 @@ def printable_lines(text: str) -> str:
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:
     """The name among `names` that a misspelt one is most like; None if it is like none of them.
 
-    cutoff : the least similarity, from 0 to 1, as `difflib.get_close_matches` takes it
+    cutoff : the least similarity, from 0 to 1
     """
     close = get_close_matches(str(name), sorted(map(str, names)), 1, cutoff)
     return close[0] if close else None

@@ -74,8 +74,8 @@ def learning(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def strength(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The gain of learnt rankers in NDCG@10 on held-out queries over the ranker that logs, by the
-    latter's NDCG@10: means over seeds, a panel for each world and number of visits.
+    """The gain of learnt rankers in NDCG@10 on held-out queries over the ranker that logs, by that
+    ranker's NDCG@10: means over seeds, a panel for each world and number of visits.
 
     Raises
     ------

@@ -37,7 +37,7 @@ class Log:
         return len(self.query)
 
     def take(self, visits) -> Log:
-        """The log of some visits: a slice, or a mask."""
+        """The log of some visits, given as a slice or a mask."""
         return Log(*(getattr(self, field.name)[visits] for field in fields(self)))
 
 
@@ -74,7 +74,7 @@ class World:
         return self.rates_of(policy).mean(axis=0)
 
     def rates_of(self, policy: Policy) -> np.ndarray:
-        """The expected clicks of such a policy by query and place: float64 (queries, places)."""
+        """As `clicks_of`, by query: float64 (queries, places)."""
         tops = [order[: policy.places] for order in policy.orders]
         shown = [grades[top] for grades, top in zip(self.grades, tops, strict=True)]
         return click_rates(self.user, np.array(shown))
@@ -104,8 +104,9 @@ def click_rates(user: User, grades: np.ndarray) -> np.ndarray:
 
 
 def clicked(user: User, grades: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """What users click on, who are each shown a list: bool (n, places); `grades` as in
-    `click_rates`.
+    """Which documents of lists are clicked by users who are each shown one: bool (n, places).
+
+    grades : see `click_rates`
     """
     chances, stop = user.chances(grades.shape[1]), np.array(user.stop)
     clicks, stays = np.zeros(grades.shape, bool), np.ones(len(grades), bool)

@@ -213,8 +213,8 @@ def _from_archive(dataset: Dataset, part: Part, folder: Path, output: Path, log:
 def _archive(dataset: Dataset, part: Part, folder: Path, log: Callable) -> Path:
     """The publisher's archive in a folder, downloaded if it is not there.
 
-    Its name is made of the address, and its checksum is compared whenever it is read. So if the
-    entry in the registry changes, the archive is downloaded again.
+    Its name is made of the address, so that it is downloaded again if that changes in the registry;
+    its checksum is compared whenever it is read.
     """
     import fcntl
 

@@ -277,9 +277,9 @@ class Question:
     text : the question
     claims : patterns of the ids of claims that it is about, as for `fnmatch`
     figures : names of figures that show it, the one to prefer first
-    answers : sentences about some of these claims, the most telling first. On the page sentences
-        whose claims are decided come first. If none of their claims is tested, the page says how
-        many of `claims` hold and fail instead
+    answers : sentences about some of these claims, the most telling first; on the page those whose
+        claims are decided come first. If no claim of theirs is tested, the page says how many of
+        `claims` hold and fail
     row : the only kind of row that it is about, such as "theorem"; any if empty
     alone : whether a figure without a claim is about it, too
     """
@@ -389,8 +389,8 @@ class Family:
         raise NotImplementedError
 
     def comparators(self, study: dict, name: str) -> list[Job]:
-        """The files of best fixed weights, against which the regret of an experiment is measured,
-        if it is.
+        """The files of best fixed weights, against which an experiment's regret is measured; none
+        without a regret.
         """
         return []
 
@@ -447,8 +447,8 @@ class Family:
         return getattr(own_class(kind) if ":" in kind else self.learners[kind], "draws", True)
 
     def idle(self, study: dict, experiment: dict, name: str) -> str:
-        """Why the reading `name` changes nothing in an experiment, if no setting declares it; "" if
-        it may.
+        """Why the reading `name` changes nothing in an experiment, beyond what settings declare; ""
+        if it may change something.
         """
         return ""
 

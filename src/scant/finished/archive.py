@@ -208,8 +208,7 @@ def crate(
     """The metadata of the archive, as JSON-LD.
 
     content : the study's manifest
-    results, workflow : the files of both, by their names in the archive; what the study reads is
-        among the latter
+    results, workflow : path by name in the archive; what the study reads is in `workflow`
     known : the data sets, by id
     """
     from rocrate.model import ContextEntity

@@ -98,7 +98,7 @@ class Comparison:
     shared: Counter[str]
 
     def of(self, *parts: str) -> list[Difference]:
-        """The rows about some parts."""
+        """The rows about these parts."""
         return [row for row in self.rows if row.part in parts]
 
     def fails(self, on: str) -> bool:
@@ -169,7 +169,7 @@ def equal(a: float | None, b: float | None) -> bool:
 
 
 def moved(a: Estimate | None, b: Estimate | None) -> str:
-    """How the estimate of B lies to that of A: one of HOWS."""
+    """How B's estimate compares with A's: one of HOWS."""
     has_a, has_b = (estimate is not None and estimate.value is not None for estimate in (a, b))
     if not has_a or not has_b:
         only = ONLY_A if has_a else ONLY_B

@@ -151,7 +151,7 @@ def results(plan: Plan, claims: dict) -> list[str]:
     """The files that the jobs of a study make, below its folder of results, without logs,
     benchmarks and the manifest.
 
-    None is before a file that it is made of.
+    Each is after the files that it is made of.
 
     claims : the study's claims by id; empty if it judges none
     """

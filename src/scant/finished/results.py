@@ -105,7 +105,7 @@ class Results:
     ) -> pd.DataFrame:
         """The rows of all run files of an experiment: see docs/results.md for their columns.
 
-        The columns `experiment`, `stream` (or log, game, population) and `learner` tell them apart.
+        Columns `experiment`, `stream` (or log, game, population) and `learner` tell them apart.
 
         stream, learner : only those of this stream (log, game, population) or learner
 

@@ -187,8 +187,8 @@ def sources(stated: dict) -> list[dict[str, str]]:
     """The documents whose statements are tested: `authors`, `title`, `year` and `url`, each "" if
     it is not known.
 
-    These are the documents that claims describe, and the references of CITATION.cff if a claim is
-    about one of the project's documents.
+    They are described in claims, or references of CITATION.cff if a claim is about one of the
+    project's documents.
     """
     described = {}  # several claims of a document may each say a part
     for source in (claim["source"] for claim in stated.values()):

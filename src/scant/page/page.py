@@ -432,8 +432,8 @@ def _table(path: Path, about: dict) -> dict:
 
 
 def _same(head: list[str], rows: list[list[str]]) -> dict[str, str]:
-    """The columns of a table that have one value in all rows: name and value. None, if the table is
-    small.
+    """The columns of a large table that have one value in all rows, value by name; of a small
+    table, no columns.
     """
     if len(head) <= MANY or len(rows) < 2:
         return {}

@@ -447,7 +447,7 @@ def _best(board: dict) -> Markup:
 
 
 def _alike(board: dict, place: int) -> list[str]:
-    """The learners that are not told apart from the best of a board's stream."""
+    """The learners that are not told apart from the best on a board's stream, by its index."""
     cells = ((row["learner"], row["cells"][place] or {}) for row in board["rows"])
     alike = [learner for learner, cell in cells if cell.get("told_apart") is False]
     return [learner for learner in alike if learner != board["best"][place]]

@@ -11,8 +11,8 @@ def asset(name: str) -> str:
 
 
 def render(name: str, **parts) -> str:
-    """The text of a template with these variables. In HTML, texts are escaped; control characters
-    are everywhere.
+    """The text of a template with these variables. Texts are escaped in HTML, control characters
+    everywhere.
     """
     import jinja2
 

@@ -226,7 +226,7 @@ def _compared(values: pd.DataFrame, better: str) -> pd.DataFrame:
 
 
 def _by_policy(values: pd.DataFrame) -> pd.DataFrame:
-    """The values, where a learner has policies of several epsilons with the epsilon in its name."""
+    """The values; a learner with several epsilons is a learner for each, "ips, epsilon = 0.1"."""
     if "epsilon" not in values:
         return values
     several = values.groupby("learner")["epsilon"].transform("nunique") > 1

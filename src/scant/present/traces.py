@@ -66,7 +66,7 @@ def _identified(table: pa.Table) -> pa.Table:
 
 
 def read_coverage(path) -> pd.DataFrame:
-    """The rows of the study of bounds."""
+    """The rows of the study of bounds, from its file, see `scant.ads.coverage`."""
     with _reading(path, "results"):
         return _plain(read_parquet(path)).to_pandas()
 

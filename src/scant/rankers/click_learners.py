@@ -216,7 +216,9 @@ class FromClicks(Contextual):
         raise NotImplementedError
 
     def events(self, ranking) -> list[int]:
-        """Whether it explores; whether others than its top documents were shown on top; 0; 0."""
+        """Whether it explores; whether others than its top documents were shown on top; nothing is
+        clipped or idle.
+        """
         return [int(self.explores), set(ranking[: self.k]) != set(self.own_ranking[: self.k]), 0, 0]
 
     def loop(self, stream, records):

@@ -193,8 +193,8 @@ def user_for(user: str | Mapping, largest_grade: int) -> User:
 
 
 def check_propensities(propensities: str, user) -> None:
-    """Raise a SettingError if clicks of a user cannot be corrected so: by propensities that are
-    known, by the affine correction, or by propensities that swaps estimate.
+    """Raise a SettingError if the clicks of a user cannot be corrected by these propensities:
+    "known", "affine" or "swapped".
     """
     user = user_for(user, 0)
     if propensities in ("known", "affine") and any(user.stop):

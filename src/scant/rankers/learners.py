@@ -567,8 +567,8 @@ class UserLearner(Contextual):
 
     @classmethod
     def from_study(cls, entry, readings, facts, rate, random):
-        """Raise a SettingError if the class cannot be imported, or does not take these
-        arguments.
+        """See `Contextual.from_study`. A SettingError, if the class cannot be imported, or does not
+        take its arguments.
         """
         learner, kind = super().from_study(entry, readings, facts, rate, random), entry["kind"]
         learner.k, options = entry.get("k"), cls._options(entry)
@@ -612,7 +612,7 @@ class UserLearner(Contextual):
 
     @contextmanager
     def _errors_named(self) -> Iterator[None]:
-        """Turn an error of the class into an OwnError, which names the round."""
+        """A context that turns an error of the class into an OwnError, which has the round."""
         try:
             yield
         except (ScantError, NonFiniteScores):

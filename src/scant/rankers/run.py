@@ -173,7 +173,7 @@ def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
 
 
 def set_aside(job: dict, seed: int, stream: streams.Stream) -> list[np.ndarray]:
-    """The queries that are kept out of all rounds: those never visited, and the judged ones."""
+    """Two sets of queries that are kept out of all rounds: never visited, and judged."""
     if not (job.get("unvisited") or job.get("judged")):
         return [NO_ROUNDS, NO_ROUNDS]
     how_many = [job.get("unvisited", 0), job.get("judged", 0)]
@@ -333,7 +333,7 @@ def trace(
 
 
 def _with_unvisited(table: pa.Table, offline: np.ndarray, rounds: np.ndarray) -> pa.Table:
-    """The rows of a run with the column `unvisited`: `offline` in those of `rounds`."""
+    """The rows of a run, with `offline` as the column `unvisited` in the rows of `rounds`."""
     values = np.full(len(table), np.nan)
     values[np.isin(table["round"], rounds)] = offline
     column = table.column_names.index("unvisited")

@@ -554,11 +554,10 @@ class Top(Contextual):
         return rate
 
     def bound(self, rounds, watched=None):
-        """The bound on the expected regret; if steps are fixed at the horizon, that at the horizon
-        throughout.
+        """The bound on the expected regret; the horizon's in each round, if steps are fixed at it.
 
-        AdaGrad's bound depends on the gradients of a run, so that under feedback at the top its
-        expectation bounds the expected regret.
+        AdaGrad's bound depends on a run's gradients: under feedback at the top its expectation
+        bounds the expected regret.
         """
         setup, loss = self.setup, 0.0
         if setup.k and _estimates_are_judged(setup):

@@ -282,9 +282,9 @@ def atlas() -> list[Rate]:
     """The minimax rate of every measure, for m = 2 to `MAX_ITEMS` and the top k = 1 to m seen.
 
     All names of the module with cuts 1 to m-1, binary, and "dcg" and "ndcg" also with grades 0..2;
-    sorted by m, measure and k. For m = 5 it takes seconds. The thesis has k = 1, and leaves k > 1
-    and Precision@n open (3.2.3, 3.2.6, 3.5). For SumLoss, PairwiseLoss, DCG and Precision@n with
-    any m, Zhang & Tewari (2023, arXiv 2309.02425) prove the rates that are found here.
+    sorted by m, measure and k. The thesis has k = 1, and leaves k > 1 and Precision@n open (3.2.3,
+    3.2.6, 3.5). For SumLoss, PairwiseLoss, DCG and Precision@n with any m, Zhang & Tewari (2023,
+    arXiv 2309.02425) prove the rates found here.
     """
     return [regret_rate(*cell) for cell in cells()]
 

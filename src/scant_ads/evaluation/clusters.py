@@ -195,8 +195,8 @@ class ByUser:
         return self._of_pair(quotients.ratio, pair, largest, bool(np.isfinite(largest[0])))
 
     def parts(self, policy: str) -> tuple[np.ndarray, np.ndarray]:
-        """Numerator and denominator, by user, of the self-normalised CTR: the sums of w r and of
-        w; for today's policy, "", of r and of 1.
+        """Numerator and denominator of the self-normalised CTR, by user: the sums of w r and of w;
+        for today's policy, "", of r and 1.
         """
         weight, terms = self._sums(policy)
         return terms, weight if policy else self.visits

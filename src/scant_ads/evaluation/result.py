@@ -274,8 +274,8 @@ class Evaluation:
 
     @property
     def careful(self) -> str:
-        """The reason to doubt that the choice stays better, in words: sorted rows, or rates that
-        fall or drift; "" without one, or without a choice.
+        """Why the choice may not stay better, in words: sorted rows, or rates that fall or drift;
+        "" without a reason or a choice.
         """
         chosen = self.choice and self.choice["policy"]
         rows = [row for row in self.rows if chosen and row["policy"] in (chosen, self.baseline)]
