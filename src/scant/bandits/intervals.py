@@ -334,7 +334,7 @@ def bca(terms: Terms, means: np.ndarray, probability):
     terms.
 
     Resampled means that equal the mean count half below it: with few clicks, such ties are
-    frequent. Numbers are as in `percentile`.
+    frequent. Shapes are as in `percentile`.
     """
     from scipy import special
 

@@ -335,7 +335,7 @@ def fit_grid(
     settings: Settings,
     progress=None,
 ) -> dict[float, Model]:
-    """Fit a model of a learner with a lambda for each lambda, all with the same random numbers.
+    """By lambda, the model of a learner fitted with it, all with the same random numbers.
 
     progress : see `train`
     """

@@ -20,7 +20,7 @@ DIFFERENCES = f"Differences are to the best, {ranking.HOW}."
 
 
 def boards(experiments: Iterable[Runs]) -> dict[str, list[dict]]:
-    """The tables of experiments from their run files: by the experiment's id one for each measure.
+    """By experiment's id, its tables from its run files: a `board` for each measure.
 
     An experiment of one learner or one seed has none, nor one whose learners have no final measure
     in common.
@@ -130,8 +130,8 @@ def _cells(rows: pd.DataFrame) -> Iterator[tuple[str, dict]]:
 
 
 def _decimals(values: pd.Series, widths: pd.Series) -> int:
-    """How many decimals a column's numbers have: they show half of the narrowest interval (of
-    `widths`) with one figure. At most, and without intervals, the largest value has FIGURES.
+    """How many decimals a column's numbers have: they show half of the least of `widths`, of the
+    intervals, with one figure; the largest value has FIGURES at most, and without intervals.
     """
     most = FIGURES - 1 - math.floor(math.log10(values.abs().max() or 1.0))
     positive = widths[widths > ranking.ROUNDING]

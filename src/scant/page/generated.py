@@ -19,5 +19,5 @@ def text() -> str:
 
 
 def write(root) -> None:
-    """Write it below the project's folder."""
+    """Write the schema below the project's folder, `root`."""
     write_text(Path(root, SCHEMA), text())
