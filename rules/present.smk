@@ -27,6 +27,8 @@ for job, targets in PLAN.shown_by.items():
             f"<results>/logs/{job}.log",
         benchmark:
             f"<results>/benchmarks/{job}.jsonl"
+        # before runs of other families: else the longest comes last
+        priority: 8
         resources:
             **needs(1500, 10),
         params:

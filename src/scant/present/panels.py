@@ -19,7 +19,7 @@ from scant.present.rounding import rounded
 COLUMN, WIDEST = 3.4, 7.2  # inches of a column and of a page
 
 # of figures without texts beside the panels, by the number of columns
-WIDTHS = {1: COLUMN, 2: 5.4, 3: 7.0}
+WIDTHS = {1: COLUMN, 2: 5.4, 3: 7.0, 4: WIDEST}
 ROW = 2.2  # inches of a row of panels
 NAMED = 5  # curves of a panel, at most, that have their names beside them
 LONGEST = 1.6  # inches of such a name, at most
@@ -44,12 +44,15 @@ def grid(frame: pd.DataFrame, most: int = 3, beside: float = 0.0, high: float = 
     """A new figure with a panel for each experiment and stream, and an array (rows x columns) of
     its axes.
 
-    most : the largest number of columns; in a figure for a column of text it is 1
+    most : the largest number of columns; in a figure for a column of text it is 1. In place of
+        three there are four where experiments have four streams each, so that each stands on a row
     beside : the space for text to the right of each panel, in inches; a figure for a column of text
         is no wider for it
     high : the height of a row, in inches
     """
-    panels = len(split(frame))
+    panels, streams = len(split(frame)), frame.groupby("experiment")["stream"].nunique()
+    if most == 3 and len(streams) > 1 and streams.max() == 4:
+        most = 4
     columns = 1 if narrow() else min(most, panels)
     rows = -(-panels // columns)
     width = COLUMN if narrow() else min(WIDEST, WIDTHS[columns] + beside * columns)
