@@ -217,7 +217,9 @@ def test_the_table_of_cells_has_the_best_learner_and_its_constant(monkeypatch):
     assert table["best"].to_dict() == {"worse": False, "better": True}
     assert table["verdict"].to_dict() == {"worse": "faster", "better": "agrees"}
     assert table["constant"].to_dict() == pytest.approx({"worse": 7.0, "better": 2.5})
-    assert atlas.measured(None, {}).dropna(subset="slope")["learner"].tolist() == ["better"]
+    drawn = atlas.measured(None, {})  # of NDCG of three items alone
+    assert drawn["k"].tolist() == [1, 2, 3] and set(drawn["m"]) == {3}
+    assert drawn.dropna(subset="slope")["learner"].tolist() == ["better"]
     rows.loc[0, "m"] = 9
     absent = "in no cell of the atlas of m = 2 to 5: measure ndcg, grades 2, m 9, k 2"
     with pytest.raises(SettingError, match=absent):

@@ -196,10 +196,16 @@ def compared(exponent: float, low: float, high: float) -> str:
 
 
 def measured(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The frame of the figure of observability: the cells of the atlas with their rates, and with
-    the slopes of the best learner in each cell that is played.
+    """The frame of the figure of observability: cells of the atlas with their rates, and with the
+    slopes of the best learner in each cell that is played.
+
+    Measures, and numbers of items, without a cell that is played are left out.
     """
     rows = cells_table(traces, details)
     best = rows[rows["best"]].drop_duplicates(CELL).drop(columns=["rate", "best"])
     # other cells will be missing
-    return atlas_table()[[*CELL, "rate"]].merge(best.astype({"n": "Int64"}), how="left", on=CELL)
+    cells = atlas_table()[[*CELL, "rate"]].merge(best.astype({"n": "Int64"}), how="left", on=CELL)
+    measures = pd.MultiIndex.from_frame(cells[["measure", "grades"]])
+    played = cells["slope"].notna()
+    some = cells["m"].isin(cells.loc[played, "m"]) & measures.isin(measures[played])
+    return cells[some].reset_index(drop=True)

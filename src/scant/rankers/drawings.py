@@ -612,14 +612,14 @@ def steps(frame: pd.DataFrame):
         zip(ways, np.linspace(-0.35, 0.35, len(ways) + 2)[1:-1] * (beside > 1), strict=True)
     )
     split, handles = panels.split(frame), {}
-    columns = 1 if panels.narrow() else min(2, len(split))
+    columns = 1 if panels.narrow() else min(3 if beside == 1 else 2, len(split))
     every = list(dict.fromkeys(frame["base"]))
     lines = [len(every) if beside == 1 else panel["base"].nunique() for _, panel in split]
     heights = [
         (0.075 * max(beside, 2) + 0.05) * max(lines[start : start + columns]) + 0.8
         for start in range(0, len(split), columns)
     ]
-    width = panels.COLUMN if panels.narrow() else {1: 4.8, 2: 7.0}[columns]
+    width = panels.COLUMN if panels.narrow() else {1: 4.8, 2: 7.0, 3: panels.WIDEST}[columns]
     figure, axes = plt.subplots(
         len(heights),
         columns,
@@ -654,7 +654,8 @@ def steps(frame: pd.DataFrame):
             axis.tick_params(labelleft=False)
         axis.set_ylim(len(bases) - 0.5, -0.5)
         axis.grid(axis="y", visible=False)
-        axis.set_xlabel(f"time-averaged {title_of(panel['measure'].iloc[0])}")
+        label = f"time-averaged {title_of(panel['measure'].iloc[0])}"
+        axis.set_xlabel(panels.wrapped(label, max(room, 1.0), 9))
         panels.head(axis, panel, _horizon(panel), room=room)
     panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}")
     return figure
