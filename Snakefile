@@ -2,7 +2,8 @@
 #
 #   snakemake --cores 8                                         the default study
 #   snakemake --cores 8 --configfile config/studies/real.yaml   another study, whole in its own file
-#   snakemake --cores 8 figures                                 only the figures (or: tables, claims, report, runs, streams, data)
+#   snakemake --cores 8 figures                                 only the figures
+#                                                               (or: tables, claims, report, runs, streams, data)
 #
 # Stages: data (fetch -> tables -> streams, logs), runs (of every family), present (traces, figures, tables), verdict
 # (claims, the page).
@@ -17,10 +18,12 @@ if "study" not in config:
     configfile: study_file()
 
 
-# Made by scant.def (docs/running.md); only looked at with --software-deployment-method apptainer.
+# Not in the repository: `apptainer build scant.sif scant.def` makes it (docs/running.md). Snakemake looks for it only
+# if it is told to: --software-deployment-method apptainer.
 container: "scant.sif"
 
 
+include: "rules/settle.smk"
 include: "rules/common.smk"
 include: "rules/data.smk"
 include: "rules/runs.smk"

@@ -1,6 +1,14 @@
 # From original files, which are checked, to parquet tables, streams, and the logs of each seed.
 
 
+def own_files(wildcards):
+    """The files of a part of the study's own data set, with sizes of queries beside it, so that an edit reruns jobs."""
+    parts = STUDY["datasets"].get(PLAN.stored(wildcards.dataset).id, {"parts": {}})["parts"]
+    file = str(of_project(parts[wildcards.part]["file"])) if wildcards.part in parts else ""
+    paths = [file, groups_beside(file)] if file else []
+    return [str(path) for path in paths if path and Path(path).is_file()]
+
+
 rule data:
     input:
         PLAN.data_tables(),
@@ -95,52 +103,52 @@ rule simulate:
 
 rule campaign:
     output:
-        "<results>/campaigns/{log}.json",
+        "<results>/campaigns/{ads_log}.json",
     log:
-        "<results>/logs/campaign/{log}.log",
+        "<results>/logs/campaign/{ads_log}.log",
     benchmark:
-        "<results>/benchmarks/campaign/{log}.jsonl"
+        "<results>/benchmarks/campaign/{ads_log}.jsonl"
     priority: 6
     resources:
         **needs(2000, 5),
     params:
         study=SETTLED,
         code=code("scant.bandits.campaigns"),
-        settings=DIGESTS.log,
+        settings=DIGESTS.ads_log,
     shell:
-        "scant job campaign {wildcards.log:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job campaign {wildcards.ads_log:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule make_log:
     input:
-        lambda wildcards: ads.drawn_from(STUDY, PLAN.datasets, wildcards.log),
+        lambda wildcards: ads.drawn_from(STUDY, PLAN.datasets, wildcards.ads_log),
     output:
-        directory("<results>/bandit/{log}/{seeds}"),
+        directory("<results>/bandit/{ads_log}/{seeds}"),
     log:
-        "<results>/logs/make_log/{log}/{seeds}.log",
+        "<results>/logs/make_log/{ads_log}/{seeds}.log",
     benchmark:
-        "<results>/benchmarks/make_log/{log}/{seeds}.jsonl"
+        "<results>/benchmarks/make_log/{ads_log}/{seeds}.jsonl"
     priority: 6
     resources:
         **needs(2000, 5),
     params:
         study=SETTLED,
         code=code("scant.ads.draw"),
-        settings=DIGESTS.log,
+        settings=DIGESTS.ads_log,
     shell:
-        "scant job make_log {wildcards.log:q} {wildcards.seeds}"
+        "scant job make_log {wildcards.ads_log:q} {wildcards.seeds}"
         " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule make_click_log:
     input:
-        lambda wildcards: rankings.stream_file(STUDY, wildcards.log),
+        lambda wildcards: rankings.stream_file(STUDY, wildcards.click_log),
     output:
-        directory("<results>/clicks/{log}/{seeds}"),
+        directory("<results>/clicks/{click_log}/{seeds}"),
     log:
-        "<results>/logs/make_click_log/{log}/{seeds}.log",
+        "<results>/logs/make_click_log/{click_log}/{seeds}.log",
     benchmark:
-        "<results>/benchmarks/make_click_log/{log}/{seeds}.jsonl"
+        "<results>/benchmarks/make_click_log/{click_log}/{seeds}.jsonl"
     priority: 6
     resources:
         **needs(2000, 5),
@@ -149,5 +157,5 @@ rule make_click_log:
         code=code("scant.clicklogs.run"),
         settings=DIGESTS.click_log,
     shell:
-        "scant job make_click_log {wildcards.log:q} {wildcards.seeds}"
+        "scant job make_click_log {wildcards.click_log:q} {wildcards.seeds}"
         " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

@@ -12,7 +12,14 @@ rule tables:
         expand("<results>/tables/{table}.{ending}", table=PLAN.tables, ending=TABLE),
 
 
-# A family has a job for its figures, one for tables of runs, and one for tables of theorems, since starts take long.
+# One job draws all figures of a family, one makes its tables of runs, and one its tables of theorems: to start pandas
+# and Matplotlib takes longer than most of them. A rule's outputs have to be listed, so a loop makes a rule of the name
+# of each such job:
+#   rule figures_perceptron, rule figures_top, rule figures_fixed_items, rule figures_ads, rule figures_generalisation,
+#   rule figures_rankings, rule tables_perceptron, rule tables_top, rule tables_fixed_items, rule tables_ads,
+#   rule tables_generalisation, rule tables_rankings, rule theorems_perceptron, rule theorems_top,
+#   rule theorems_fixed_items, rule theorems_ads, rule theorems_generalisation;
+# and one for each figure or table of a user's own.
 for job, targets in PLAN.shown_by.items():
     folder, endings = ("figures", FIGURE) if job.startswith("figures") else ("tables", TABLE)
 
@@ -27,7 +34,6 @@ for job, targets in PLAN.shown_by.items():
             f"<results>/logs/{job}.log",
         benchmark:
             f"<results>/benchmarks/{job}.jsonl"
-        # before runs of other families: else the longest comes last
         priority: 8
         resources:
             **needs(1500, 10),
@@ -36,7 +42,8 @@ for job, targets in PLAN.shown_by.items():
             job=job,
             digest=lambda wildcards, targets=targets: DIGESTS.shown(targets),
         shell:
-            "scant job show {params.job:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
+            # The folder of the first output is all that the job reads of them.
+            "scant job show {params.job:q} --study {params.study:q} --output {output[0]:q} 2>&1 | tee {log:q}"
 
 
 rule boards:

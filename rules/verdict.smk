@@ -1,19 +1,35 @@
 # The claims of the papers, judged on the study's runs, and the page that shows all results, with the manifest, which
 # says what made them.
 
+# By the kinds of experiments that they can be read in: the experiments, and the claims that one job judges on these.
+CLAIMS_OF = selection.jobs(PLAN, CLAIMS)
+# What claims are judged on besides, if the study judges any.
+COVERAGE = [plan.COVERAGE.format(study=STUDY["study"])] if STUDY["coverage"] else []
+JUDGED_ON = PLAN.theory + COVERAGE if CLAIMS else []
+# In the order of their files: of several experiments that a claim fits, the first decides.
+JUDGING = code("scant.verdict.tables", *selection.modules(CLAIMS))
+JUDGED = digest([json.dumps([STUDY, CLAIMS]), JUDGING])
 
-# Claims are judged as the runs that they need come, and then gathered. A change of what they are judged on redoes all of
-# that, since files of judged claims do not stay.
+
+def runs_to_judge(wildcards):
+    """The files of runs, and of best fixed weights, that the claims on experiments of some kinds are judged on."""
+    experiments, _ = CLAIMS_OF[wildcards.kinds]
+    runs = [file for name in experiments for file in PLAN.run_files(name)]
+    return runs + PLAN.comparator_files(experiments)
+
+
+# Claims are judged as the runs that they need come, and then gathered. A change of what they are judged on redoes
+# both, since files of judged claims do not stay.
 rule judge:
     input:
         runs_to_judge,
         JUDGED_ON,
     output:
-        temp("<results>/verdicts/{part}.json"),
+        temp("<results>/verdicts/{kinds}.json"),
     log:
-        "<results>/logs/judge/{part}.log",
+        "<results>/logs/judge/{kinds}.log",
     benchmark:
-        "<results>/benchmarks/judge/{part}.jsonl"
+        "<results>/benchmarks/judge/{kinds}.jsonl"
     priority: 20
     resources:
         **needs(1500, 5),
@@ -21,12 +37,12 @@ rule judge:
         study=SETTLED,
         digest=JUDGED,
     shell:
-        "scant job judge {wildcards.part:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job judge {wildcards.kinds:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule claims:
     input:
-        expand("<results>/verdicts/{part}.json", part=PARTS),
+        expand("<results>/verdicts/{kinds}.json", kinds=CLAIMS_OF),
         JUDGED_ON,
     output:
         csv="<results>/claims.csv",

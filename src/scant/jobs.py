@@ -152,10 +152,11 @@ def show(settled: Settled, outputs, job: str) -> None:
         making.make(target.shown, outputs[0].parent / name, *read(target))
 
 
-def judge(settled: Settled, outputs, part: str) -> None:
+def judge(settled: Settled, outputs, kinds: str) -> None:
     """Judge some of the claims of the papers: JSON.
 
-    part : the name of one of `scant.verdict.selection.jobs`
+    kinds : the kinds of experiments that these claims can be read in, a name of one of
+        `scant.verdict.selection.jobs`
     """
     from scant.present import traces
     from scant.study import settings
@@ -166,7 +167,7 @@ def judge(settled: Settled, outputs, part: str) -> None:
         whole = Plan(*settings.load(settled.given | {"missing": "stop"}, checked=True))
     if study["coverage"]:
         coverage = traces.read_coverage(COVERAGE.format(study=study["study"]))
-    experiments, names = _of("part of the claims", part, selection.jobs(plan, settled.claims))
+    experiments, names = _of("job of claims", kinds, selection.jobs(plan, settled.claims))
     played = {}
     for name in experiments:
         rows, details = traces.read([paths.runs(plan, name)])

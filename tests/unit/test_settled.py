@@ -138,7 +138,7 @@ def digests(config) -> dict[str, str]:
     wildcards = {
         "dataset": [{"dataset": "mine@s", "part": "all"}],
         "stream": [{"stream": name} for name in made.study["streams"]],
-        "log": [{"log": name} for name in made.study["logs"]],
+        "ads_log": [{"ads_log": name} for name in made.study["logs"]],
         "run": [{"run": path} for path in plan.runs],
         "best_weights": [{"run": path} for path in plan.compared],
     }
@@ -160,7 +160,7 @@ CHANGES = [  # of a setting, and the jobs whose digests change: no other do
     (
         ("seed",),
         3,
-        "(stream|log|run|best_weights) .*|shown (tables|figures_(perceptron|top)).*",
+        "(stream|ads_log|run|best_weights) .*|shown (tables|figures_(perceptron|top)).*",
     ),
     (("figures",), {"width": "column"}, "shown figures.*"),
     (("datasets", "mine", "features"), 3, "dataset .*"),
@@ -170,7 +170,7 @@ CHANGES = [  # of a setting, and the jobs whose digests change: no other do
         {"queries": 9},
         f"stream sim|(run|best_weights) .*/sim/.*|{SHOWN['all']}|{SHOWN['top']}",
     ),
-    (("logs", "hotel", "train_rows"), 99, "log hotel|run ads/.*"),
+    (("logs", "hotel", "train_rows"), 99, "ads_log hotel|run ads/.*"),
     (("games", "flip", "settings"), {"items": 5}, "run games/.*"),
     (("learners", "slam", "rates"), [0.2, 1.0], "run all/.*/slam/.*"),
     (("experiments", "all", "tuning"), "paper", SHOWN["all"]),

@@ -105,6 +105,11 @@ def test_a_target_asks_for_its_stage_alone(bare, graph, target):
     assert asked["run"] == (wanted if "run" in rules else 0)
 
 
+def test_rules_that_a_loop_makes_are_named_in_their_file():
+    named = re.findall(r"rule (\w+_\w+)", (ROOT / "rules/present.smk").read_text())
+    assert sorted(planned(read_yaml(ROOT / "config/config.yaml")).shown_by) == sorted(named)
+
+
 def test_the_groups_of_the_cluster_profile_are_of_rules():
     profile = read_yaml(ROOT / "profiles/slurm/profile.yaml")
     texts = (file.read_text() for file in (ROOT / "rules").glob("*.smk"))

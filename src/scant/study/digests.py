@@ -48,13 +48,13 @@ class Digests:
         normalised = dataset and dataset.normalised
         return digest([untitled(settings), normalised, self.study["seed"], *modules])
 
-    def log(self, wildcards) -> str:
-        """The digest of a log's settings."""
-        return digest([untitled(self.study["logs"][wildcards.log]), self.study["seed"]])
+    def ads_log(self, wildcards) -> str:
+        """The digest of the settings of a log of ads."""
+        return digest([untitled(self.study["logs"][wildcards.ads_log]), self.study["seed"]])
 
     def click_log(self, wildcards) -> str:
         """The digest of a click log's settings, without the settings of its stream."""
-        return digest([untitled(self.study["click_logs"][wildcards.log]), self.study["seed"]])
+        return digest([untitled(self.study["click_logs"][wildcards.click_log]), self.study["seed"]])
 
     def run(self, wildcards) -> str:
         """The digest of the settings of a run, and of the code that plays it."""
