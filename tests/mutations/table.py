@@ -701,7 +701,7 @@ MUTATIONS = [
      "if near and near != module", "if near and near == module"),
     ("scant/page/about.py", "unit/test_show.py::test_the_facts_of_the_default_study",
      "if part in wanted", "if part not in wanted"),
-    ("scant/page/story.py", "unit/test_story.py::test_the_finding_is_that_of_the_verdict_with_its_size_and_seeds",
+    ("scant/page/story.py", "unit/test_story.py::test_of_several_learners_the_range_is_told_and_of_many_streams_their_number",
      "if len(names) > PLACES:", "if len(names) < PLACES:"),
     ("scant/page/terminal.py", "unit/test_show.py::test_cells_follow_their_claim",
      "max(map(len, column))", "min(map(len, column))"),

@@ -26,15 +26,18 @@ CODE = {
     "games": 31_676,  # limits and checks of others' settings
     "generalisation": 16_859,
     "kernels": 35_000,  # ridge that remembers, starts from lists, clicks at place one
-    "page": 15_100,  # ends are rounded outwards, characters of others are escaped
-    "present": 9_760,  # lower and upper ends, too, are rounded outwards; LaTeX that papers print
-    "rankers": 58_400,  # memory, queries never visited, judges, starts, trees; what LaTeX prints
+    "page": 15_240,  # ends are rounded outwards, others' characters escaped, short headings
+    "present": 9_780,  # lower and upper ends, too, are rounded outwards; LaTeX that papers print
+    "rankers": 58_450,  # memory, queries never visited, judges, starts, trees; what LaTeX prints
     "scant_ads": 98_805,  # narrower lists, forms by name, power of a test, counts cut off
     "starter": 521,
     "study": 15_460,  # what no machine can play is refused; captions are redone
     "theory": 12_900,
     "verdict": 18_750,  # worth of lists, of ranks and of starts
 }
+# rules of a loop are named, priorities and params explained; claims on memory, judged lists
+LINES = {"rules": 545, "claims": 3_150}
+TOKENS = {"tests": 432_700}  # lists, logs, judges, starts, memory, wheels, LaTeX, headings
 # rules of a loop are named, priorities and params explained; claims on memory, judged lists
 LINES = {"rules": 545, "claims": 3_150}
 TOKENS = {"tests": 432_700}  # lists, logs, judges, starts, memory, wheels, LaTeX, headings
