@@ -375,7 +375,7 @@ class Tally:
 
     def _apart(self, pair: tuple[str, str]) -> "Both":
         """The weights of two policies of which no row has both."""
-        (weight, reward, count), (other, other_reward, other_count) = map(self.of, pair)
+        (weight, reward, count), (other, other_reward, other_count) = map(self.table, pair)
         one, two = weight > 0, other > 0
         return Both(
             np.r_[weight[one], 0 * other[two]],
