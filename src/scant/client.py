@@ -28,8 +28,8 @@ def main() -> int:
 
 
 def request(arguments: list[str]) -> bytes:
-    """What a server is told of a command: its working folder, its umask, how many arguments it has,
-    these, and its environment; with NUL between any two.
+    """The bytes that ask a server for a command: working folder, umask, number of arguments, the
+    arguments, and the environment, separated by NUL.
     """
     os.umask(umask := os.umask(0o77))
     settings = [b"=".join(item) for item in os.environb.items()]
@@ -40,9 +40,9 @@ def request(arguments: list[str]) -> bytes:
 def _served(address: str, arguments: list[str]) -> tuple[int, float, int] | None:
     """Have a job done by the server at this address.
 
-    Returns its exit status, which is 128 and the number of a signal that ended it, its seconds of
-    the processor and its memory (KiB). None if the job is to be done here: nobody serves it, or the
-    server died, and the job with it, which leaves nothing half-written.
+    Returns its exit status (128 + the number of the signal that ended it, if one did), its
+    processor time (s) and its memory (KiB). None if the job is to be done here: nobody serves it,
+    or the server died, and the job with it, which leaves nothing half-written.
     """
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
 

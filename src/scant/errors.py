@@ -133,7 +133,7 @@ def printable(text) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Text for files that people open, in which what `UNSHOWN` finds is escaped."""
+    """Text for files that people open: characters that match `UNSHOWN` are escaped."""
     return UNSHOWN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
@@ -143,7 +143,7 @@ def printable_lines(text: str) -> str:
 
 
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:
-    """The name among `names` that a misspelt one is most like; None if it is like none of them.
+    """The one of `names` that is most like a misspelt name; None if none is like it.
 
     cutoff : the least similarity, from 0 to 1
     """
@@ -167,7 +167,7 @@ def check_name(kind: str, name, names: Iterable) -> None:
 
 @contextmanager
 def errors_of(where: str) -> Iterator[None]:
-    """Begin the message of a SettingError in the block with the setting that it is of."""
+    """Put `where`, the setting at fault, before the message of a SettingError in the block."""
     try:
         yield
     except SettingError as error:

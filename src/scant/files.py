@@ -35,11 +35,11 @@ BOM = b"\xef\xbb\xbf"  # the byte order mark that some programs begin UTF-8 with
 def atomic(path) -> Iterator[Path]:
     """Give a temporary path beside `path`; move it there if the block succeeds, else remove it.
 
-    What writers of this file that were killed have left is removed.
+    Files that killed writers of `path` have left are removed.
 
     Raises
     ------
-    SettingError : something else than a file has this path: root could replace /dev/null
+    SettingError : `path` is no regular file: root could replace /dev/null
     """
     path = Path(path)
     if path.exists() and not path.is_file():
@@ -53,13 +53,13 @@ def atomic(path) -> Iterator[Path]:
 
 
 def link(path, target) -> None:
-    """Make `path` a symbolic link to a file, at once, in place of what is there.
+    """Make `path` a symbolic link to the file `target`, atomically, in place of what is there.
 
     The link to a file below the working folder is relative, so that the folder can be moved.
 
     Raises
     ------
-    SettingError : the path is that of the file itself
+    SettingError : `path` is `target` itself
     """
     path, target = Path(path), Path(target).resolve()
     if not path.is_symlink():
@@ -158,8 +158,8 @@ def _same_file(a: Path, b: Path) -> bool:
 
 
 def anew(path) -> str:
-    """Advice for a file of a study that is damaged or gone: the --forcerun that makes Snakemake
-    write it again.
+    """Advice for a file of a study that is damaged or gone: to have Snakemake write it again by
+    --forcerun.
     """
     whole = (folder for folder in Path(path).parents if (folder / FOLDER_MARK).is_file())
     # as the workflow names it
@@ -181,7 +181,7 @@ def visible(folder: Path, pattern: str) -> list[Path]:
 
 def check_unlinked(folder) -> None:
     """Refuse links, and all else that is neither file nor folder, below a folder that may be
-    somebody else's: what it names could be a secret of whoever reads it, or never end.
+    somebody else's: they could lead to a secret of whoever reads them, or never end.
 
     Raises
     ------
@@ -200,13 +200,12 @@ def linked(path) -> DataError:
 
 
 def parts(folder) -> tuple[list[Path], list[Path]]:
-    """The parquet files of a folder and its subfolders, in order; and, in order, files that are
-    left out.
+    """The parquet files of a folder and its subfolders; and the files left out, both sorted.
 
     Parts end in .parquet, in whatever case. As in Arrow and Spark, files are left out if their
     names, or the names of their folders, begin with "." or "_": a writer has not finished them, or
-    other programs keep them there. Files of other kinds are left out, too. Of the files that are
-    left out, only those whose names begin with other characters are returned.
+    other programs keep them there. Files of other kinds are left out, too; those that are also
+    hidden in this way, such as _SUCCESS, are not returned.
 
     Raises
     ------
@@ -258,7 +257,7 @@ def write_text(path, text: str) -> None:
 def refuse_page(path, origin=None, advice: str = "Get the file again") -> None:
     """Raise a DataError for a page of HTML or XML, which servers send where they have no file.
 
-    origin : where the file is from, for the error
+    origin, advice : where the file is from, and what to do, for the error
     """
     with open(path, "rb") as file:
         start = file.read(1 << 10).removeprefix(BOM).lstrip().lower()
@@ -370,8 +369,8 @@ RUNS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def harmless_text(text):
-    """A cell, with an apostrophe before it if it is a text, no number, that a spreadsheet would run
-    as a formula. Control characters are escaped.
+    """A text with an apostrophe before it if a spreadsheet would run it as a formula, its control
+    characters escaped; any other value as it is.
     """
     if not isinstance(text, str):
         return text
@@ -403,7 +402,7 @@ def harmless(frame):
 
 
 def number(text: str | None) -> float | None:
-    """The number that a cell holds; None if the cell is empty, or holds NaN or something else."""
+    """The number that the text of a cell spells; None for NaN, or if it spells none."""
     try:
         value = float(text) if text else math.nan
     except ValueError:
@@ -414,11 +413,11 @@ def number(text: str | None) -> float | None:
 def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
     """The head and the rows of a CSV file, as texts; a table without columns is an empty line.
 
-    advice : what to do if it is damaged; by default to make it anew
+    advice : what to do if the file is damaged; by default that of `anew`
 
     Raises
     ------
-    DataError : it has no head, or a row has not as many cells; names its line
+    DataError : it has no head, or a row has more or fewer cells than the head; names its line
     """
     advice, rows = advice or anew(path), []
     try:
@@ -454,7 +453,10 @@ def crc(path) -> str:
 def foreign(
     path, what: str = "readable parquet file", advice: str = "Make it again"
 ) -> Iterator[None]:
-    """Turn what Arrow, NumPy and pandas raise on a damaged or foreign file into a DataError."""
+    """Turn what Arrow, NumPy and pandas raise on a damaged or foreign file into a DataError.
+
+    what, advice : what the file should be, and what to do, for the error
+    """
     import pyarrow as pa
 
     try:
@@ -531,8 +533,8 @@ def batches(
 def read_parquet(path, groups: Iterable[int] | None = None, ours: bool = True):
     """The Arrow table of a parquet file, or of some of its row groups.
 
-    ours : whether it is to be of this project; if not, its seal is looked at only if its metadata
-        say that it is
+    ours : whether this project has to have written it; if not, its seal is checked only if its
+        metadata say that the project did
 
     Raises
     ------

@@ -71,10 +71,8 @@ def campaign(settled: Settled, outputs, log: str) -> None:
 
 
 def make_log(settled: Settled, outputs, log: str, seeds: str) -> None:
-    """Draw a campaign's log, or make it from a classification set, for some seeds: a folder with
-    one for each of them.
-
-    The folder of a seed has a part of the log that trains, and one that tests.
+    """Draw a campaign's log, or make one from a classification set, for some seeds: a folder with
+    a subfolder for each seed, which holds the training part and the test part.
     """
     from scant.ads import draw, family
 
@@ -99,8 +97,8 @@ def make_click_log(settled: Settled, outputs, log: str, seeds: str) -> None:
 
 
 def run(settled: Settled, outputs, path: str) -> None:
-    """Make a run file: one learner plays some seeds at one place; in families whose learners play
-    in one job, all of them do.
+    """Make a run file: one learner plays some seeds at one place, or all learners of the
+    experiment do, in families whose learners share a job.
 
     path : the ids of the experiment, the place and, unless all learners play, of the learner; and
         the seeds
@@ -143,7 +141,7 @@ def show(settled: Settled, outputs, job: str) -> None:
     """Draw some figures (CSV, SVG, PNG) or make some tables (CSV, LaTeX) into the folder of the
     first output.
 
-    job : which, see `scant.study.plan.Plan.shown_by`
+    job : a key of `scant.study.plan.Plan.shown_by`
     """
     from scant.present import making
 

@@ -276,8 +276,8 @@ def pairwise_loss(ranking, grades):
 
 
 def auc_loss(ranking, grades):
-    """One minus the area under the ROC curve: the part of (relevant, irrelevant) pairs in wrong
-    order.
+    """One minus the area under the ROC curve: the share of (relevant, irrelevant) pairs in the
+    wrong order.
 
     Parameters
     ----------
@@ -400,7 +400,7 @@ def check_own(name) -> None:
 
 
 def named(name):
-    """The measure that a name means, and its cut-off: None for the whole list.
+    """The measure that a name means, and its cut-off, None for the whole list.
 
     Parameters
     ----------
@@ -409,7 +409,7 @@ def named(name):
 
     Raises
     ------
-    SettingError : it means none
+    SettingError : the name means no measure
 
     Examples
     --------
@@ -469,8 +469,8 @@ def title_of(name):
 
 
 def codes_of(names: Iterable[str]):
-    """What `scant.kernels.pieces.measure_ranking` takes: int64 (measures, 2), each one's code and
-    cut-off, or 0.
+    """The code of each measure and its cut-off, 0 for none, int64 (measures, 2), as
+    `scant.kernels.pieces.measure_ranking` takes them.
     """
     pairs = [(measure.code, cut or 0) for measure, cut in map(named, names)]
     return np.array(pairs, np.int64).reshape(-1, 2)
@@ -542,8 +542,8 @@ def _unmasked(values):
 
 
 def as_cutoff(k, m, name="k"):
-    """How many of m positions count: all for None, else the integer k >= 1 (ValueError), at most
-    m.
+    """How many of m positions count: m for None, else min(k, m); ValueError unless k is an integer
+    of at least 1.
     """
     if k is None:
         return m

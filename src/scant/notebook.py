@@ -125,12 +125,12 @@ def play(
         settings say how many. None leaves it to the learner: a class of your own sees every grade,
         a built-in kind as many as by default
     rounds : the horizon
-    judged : what the learner, of the kind ridge, starts from: grades by another judge, such as a
+    judged : what the learner, of kind ridge, starts from: grades by another judge, such as a
         model, of all documents of arrays, (n,); or a judge as in a study file, such as "human" or
         {"wrong": 0.3}. The learner without a start is among those that it is compared with. 40 %
         of the queries are judged, 30 % visited, and 30 % never visited
-    lists : how many judged lists it starts from
-    start : what it makes of them, "chosen" or "trusted"
+    lists : how many judged lists the learner starts from
+    start : how it uses them, "chosen" or "trusted"
 
     Raises
     ------
@@ -198,12 +198,12 @@ def play(
 
 
 def _listed(value, lists) -> Sequence:
-    """A value of a type in `lists` as it is, any other as the only one of a list."""
+    """A value of one of the types `lists` as it is, any other alone in a list."""
     return value if isinstance(value, lists) else [value]
 
 
 def _by_id(named: Iterable[tuple[str, dict]]) -> dict[str, dict]:
-    """Entries by their names, of which a second one of a name is numbered."""
+    """Entries by id: the name, followed by a number from the second entry of the same name on."""
     entries: dict[str, dict] = {}
     for name, entry in named:
         id, number = name, 1
@@ -273,7 +273,7 @@ def _stream(value, judged) -> tuple[str, dict]:
 
 
 def _of_arrays(arrays: tuple, judged) -> dict:
-    """The data set of arrays, whose table stands in the place of a file."""
+    """The settings of a data set of arrays, with an Arrow table in place of its file's path."""
     what, beside = "a tuple is of three arrays, features, grades and queries", {}
     try:
         table = tables.of_arrays(*arrays)
@@ -286,7 +286,7 @@ def _of_arrays(arrays: tuple, judged) -> dict:
 
 
 def _of_file(path: Path) -> dict:
-    """The data set of a file."""
+    """The settings of the data set of a file."""
     with (
         foreign(
             path, "readable file", "Get it again. It is packed by gzip if its name ends in .gz"
@@ -347,8 +347,8 @@ def _one_thread():
 
 
 def _play(plan: Plan, folder: Path) -> Iterator[str]:
-    """Make the run files of a study, and before them what they are made of, in a folder; give the
-    path of each when it is there.
+    """Make the run files of a study, and first what they are made of, in a folder; yield the path
+    of each run file once it is written.
     """
     seed = plan.study["seed"]
     for table in map(Path, plan.data_tables()):

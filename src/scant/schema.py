@@ -149,7 +149,7 @@ def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
 
     node : a node of the parser
     construct : gives the value of a node
-    seen : the nodes that have been looked at; an alias may refer to one
+    seen : ids of the nodes checked so far, to which this one is added: an alias may name it again
     """
     if id(node) in seen:
         return
@@ -180,7 +180,7 @@ def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
 
 
 def _is_ambiguous(word: str, value) -> bool:
-    """Whether a word without quotes, of which YAML 1.1 makes this value, is another to YAML 1.2."""
+    """Whether an unquoted word, `value` in YAML 1.1, is another value in YAML 1.2."""
     if isinstance(value, bool):
         return word.lower() not in ("true", "false")
     if isinstance(value, float) and not math.isfinite(value):
@@ -190,9 +190,8 @@ def _is_ambiguous(word: str, value) -> bool:
 
 
 def check(content: dict, schema: dict, where: str, of_each: bool = False) -> None:
-    """Raise a SettingError for the worst defect of `content`: a missing key, else the deepest one.
-
-    Before that, one for a value that cannot be meant, see `_odd_values`, wherever it is.
+    """Raise a SettingError for the first of `_odd_values`, which cannot be meant; else for the
+    worst defect of `content`: a missing key, or else the deepest one.
 
     of_each : whether to name the worst defect of each entry of `content`, not of all entries
         together
@@ -321,7 +320,7 @@ def with_defaults(content, schema: dict, root: dict | None = None):
 
 
 def _resolved(schema: dict, root: dict) -> dict:
-    """A schema with the part of the whole that it refers to, if it does, merged in."""
+    """A schema with the part of `root` that its $ref names, if it has one, merged in."""
     if "$ref" not in schema:
         return schema
     part = reduce(getitem, schema["$ref"].removeprefix("#/").split("/"), root)

@@ -44,8 +44,8 @@ PR_SET_PDEATHSIG = 1  # of prctl: the signal that a process gets when its parent
 def start(workflow) -> None:
     """Start a server for the jobs of a run of Snakemake, and name its socket in their environment.
 
-    Nothing is started for a few jobs; nor where jobs run elsewhere: on a cluster, in a container,
-    or on a system that does not tell how a forked process ends, as Linux does.
+    Nothing is started for a few jobs; nor where jobs run on a cluster or in a container, or on
+    another system than Linux, which tells how a forked process ends.
 
     workflow : Snakemake's, with the plan of the run
     """
@@ -70,9 +70,8 @@ def start(workflow) -> None:
 
 
 def load() -> bool:
-    """Import what jobs import, and load the compiled loops; stop, with False, if the client is
-    gone.
-
+    """Import what jobs import, and load the compiled loops. False, before it is done, if the
+    Snakemake that started this process has ended.
     """
     from scant import kernels
     from scant.study import code
@@ -90,8 +89,7 @@ def load() -> bool:
 class Server:
     """Forks jobs for clients; see `serve`.
 
-    own : the request of a job of this process: others have to have the same folder, umask and
-        environment
+    own : this process as a `client.request`, whose folder, umask and environment jobs must share
     """
 
     def __init__(self, listening: socket.socket, own: bytes):
@@ -103,7 +101,9 @@ class Server:
         self._when_readable(0, self._close)
 
     def serve(self) -> list[str] | None:
-        """Serve until standard input and all jobs have ended: None. In a job: its arguments."""
+        """Serve until standard input and all jobs have ended, and return None; in each forked job,
+        return its arguments.
+        """
         while self.listening or self.jobs:
             for key, _ in self.selector.select():
                 if arguments := key.data():
@@ -125,7 +125,9 @@ class Server:
             self._when_readable(connection, partial(self._request, connection))
 
     def _request(self, connection: socket.socket) -> list[str] | None:
-        """Fork a job; a client whose connection is closed plays it itself."""
+        """Fork the job of a client; in the job, return its arguments. If it cannot be forked, close
+        the connection: then the client does the job itself.
+        """
         self.selector.unregister(connection)
         files, parent = [], os.getpid()
         with suppress(OSError, ValueError):
@@ -181,8 +183,8 @@ class Server:
 
     @staticmethod
     def _fixed(settings: list[bytes]) -> list[bytes]:
-        """The variables, as NAME=VALUE, that a job and the server need to have alike, since
-        libraries read them when they are loaded.
+        """The variables, as NAME=VALUE, that a job must share with the server, since libraries
+        read them when they are loaded.
         """
         return sorted(one for one in settings if os.fsdecode(one.partition(b"=")[0]) not in FREE)
 
@@ -190,8 +192,8 @@ class Server:
 def _enter(parent: int, files: list[int], settings: list[bytes]) -> None:
     """Make a forked process the job of its client, with its standard files and environment.
 
-    It dies with the server `parent`. Its end of the connection stays open until it has died, so
-    that the client knows.
+    It dies with the server, process `parent`. Its copy of the connection stays open until then, so
+    that the client notices.
     """
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -225,7 +227,7 @@ def _listening(address: str) -> socket.socket:
 
 
 def main() -> int:
-    """Serve jobs: `python -m scant.serving SOCKET`. In a job: do it; its exit status."""
+    """Serve jobs: `python -m scant.serving SOCKET`. In a forked job, do it, return its status."""
     address, own, arguments = sys.argv[1], request([]), None  # before libraries add variables
     if load():
         try:

@@ -55,7 +55,7 @@ def begin(folder, study: str = "") -> list[Path]:
 
 
 def shipped(study: str) -> Path:
-    """The file of a study that comes with scant; a SettingError for another."""
+    """The path of a study that comes with scant; a SettingError for another name."""
     studies = {path.stem: path for path in sorted((PROJECT / "config/studies").glob("*.yaml"))}
     studies["default"] = PROJECT / "config/config.yaml"
     check_name("study", study, studies)

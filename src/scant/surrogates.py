@@ -43,9 +43,8 @@ def _query(scores, grades):
 
 
 def _of_query(surrogate: Surrogate) -> Surrogate:
-    """Have a surrogate check its scores and grades; `__wrapped__` is the one that takes them as
-    checked arrays. Those of `squared`, `kl` and `ranksvm` take any number of queries at once, of
-    shape (..., m).
+    """The surrogate, with scores and grades checked; its `__wrapped__` takes arrays unchecked. The
+    `__wrapped__` of `squared`, `kl` and `ranksvm` takes several queries at once, (..., m).
     """
 
     @wraps(surrogate)
@@ -94,7 +93,7 @@ def slam_weights(
 
 
 def average_within_grade(weights, grades):
-    """Each document's weight replaced by the mean weight of its grade (the authors' released code).
+    """For each document, the mean weight of its grade (code released with the perceptron paper).
 
     Parameters
     ----------

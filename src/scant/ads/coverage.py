@@ -71,8 +71,8 @@ class Setting:
     click : (cells), the probability of a click, on average over the log
     drift : factors on `click` in successive equal parts of the log, with a mean of 1; empty if
         rates are constant
-    unseen : the policy's clicks in a visit with ads that the logging policy could not have shown
-        (deficient support)
+    unseen : the part of the policy's CTR that it earns with ads which the logging policy could not
+        show (deficient support)
     """
 
     campaign: str
@@ -168,9 +168,8 @@ def drifting(rows: int, drift: str, policy: str = "deterministic") -> Setting:
 
 
 def settings(rows, drifts) -> list[Setting]:
-    """The settings of the study at each n: both campaigns and policies, logged uniformly and
-    rarely, `contrary` and `deficient`; and logs of both policies whose rates drift, for each of
-    `drifts`.
+    """The settings of the study at each n of `rows`: both campaigns and policies, logged uniformly
+    and rarely; `contrary`; `deficient`; and both policies under each of `drifts`.
     """
     cases = product(("uniform", "rare"), RATES, POLICIES, rows)
     return [
@@ -210,10 +209,10 @@ def coverage(
     Returns
     -------
     rows : one mapping for each setting, bound and side ("lower" or "two-sided"). campaign, policy,
-        rows and true are the setting, and its true CTR; repeats is the number of logs, and covered
-        that of logs in which the bound holds (a bound that is undefined, since all weights are 0,
-        does not hold); coverage is their share, with a 95 % Clopper-Pearson interval; width_mean is
-        the mean of estimate - lower, or of high - low, over the truth, where defined
+        rows and true are the setting, and its true CTR; repeats counts the logs, and covered those
+        in which the bound holds (a bound that is undefined, since all weights are 0, does not
+        hold); coverage is covered / repeats, with a 95 % Clopper-Pearson interval; width_mean is
+        the mean of estimate - lower, or of high - low, divided by the truth, where defined
     """
     return [
         row
@@ -294,8 +293,8 @@ def _draw(setting: Setting, repeats: int, random) -> tuple[np.ndarray, np.ndarra
 
 
 def _shuffled(count: np.ndarray, random) -> np.ndarray:
-    """Counts of values in the stages of logs (repeats x stages x values) once the rows of each log
-    are shuffled.
+    """A draw of `count`, how often each value occurs in each stage of a log (repeats x stages x
+    values), after the rows of each log are shuffled.
     """
     sizes, left = count.sum(axis=-1), count.sum(axis=-2)
     moved = np.zeros_like(count)
@@ -310,8 +309,8 @@ def _shuffled(count: np.ndarray, random) -> np.ndarray:
 
 
 def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> dict[str, tuple]:
-    """By each bound: the estimate, the lower bound, and the ends of the two-sided interval, each
-    (repeats).
+    """By name of a bound: its estimate, its one-sided lower bound, and the low and the high end of
+    its two-sided interval, each float64 (repeats).
     """
     terms = _terms(setting, clicks, impressions)
     weight, value, count = np.array(setting.weight), terms.value, terms.count
@@ -373,10 +372,10 @@ def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> d
 
 
 def _ends_of_drift(setting: Setting, clicks, impressions, random, level) -> dict[str, tuple]:
-    """As `_ends`, for logs whose rates drift: the bounds of `evaluate`, and betting's on rows that
-    are not shuffled.
+    """As `_ends`, for logs whose rates drift: the bounds of `evaluate`, and the betting bound on
+    rows that are not shuffled.
 
-    A log that grows cannot be shuffled, so that betting's sequence is on rows as they came.
+    A log that grows cannot be shuffled, so the betting sequence takes rows as they came.
     """
     logged = _terms(setting, clicks, impressions)
     shuffled = replace(logged, count=_shuffled(logged.count, random))
@@ -395,9 +394,7 @@ def _terms(setting: Setting, clicks, impressions) -> intervals.Terms:
 
 
 def _ends_of(name: str, terms: intervals.Terms, level: float) -> tuple:
-    """The estimate, the lower bound, and the ends of the two-sided interval of a bound, as
-    `evaluate` has them.
-    """
+    """The four arrays of `_ends` for the bound of this name, as `evaluate` computes them."""
     bound = intervals.BOUNDS[name]
     low, high = intervals.interval(bound, terms, level)
     return (

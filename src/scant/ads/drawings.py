@@ -66,7 +66,9 @@ def _dodged(count: int, width: float = 0.7) -> np.ndarray:
 def _bars(
     axis, x, rows: pd.DataFrame, look: tuple[str, str, str], scale: float = 1.0, ls: str = ""
 ):
-    """Draw means with their intervals; a mean over one seed has none."""
+    """Draw means with their intervals; a mean over one seed has none. `look` is a colour, a marker
+    and a line style, which `ls` replaces.
+    """
     colour, marker, _ = look
     ends = scale * abs(rows[["low", "high"]].T.to_numpy() - rows["mean"].to_numpy())
     return axis.errorbar(
@@ -191,7 +193,7 @@ def weighted(frame: pd.DataFrame):
 
 
 def by_rate(frame: pd.DataFrame):
-    """CTR over the uniform policy's, against the click rate of the training log: a line for each
+    """CTR / CTR of the uniform policy, against the click rate of the training log: a line for each
     learner.
     """
     style.apply()
@@ -232,8 +234,8 @@ def coverage(frame: pd.DataFrame):
     """How often each lower bound and each two-sided interval holds, and how wide the bound is, by
     campaign.
 
-    A cell has the least share over policies and sizes of logs; it is coloured where the 95 %
-    interval of this share ends below the level, more strongly the less often the bound holds.
+    A cell shows the least coverage over policies and sizes of logs; it is coloured where the 95 %
+    interval of this coverage ends below the level, more strongly the less often the bound holds.
     """
     style.apply()
     campaigns, names = frame["campaign"].unique().tolist(), _bounds_by_group(frame)
@@ -281,7 +283,7 @@ def _write(axis, values: np.ndarray, form: str) -> None:
 
 
 def _bounds_by_group(frame: pd.DataFrame) -> list[str]:
-    """The names of bounds from the top down: under the name of each group those of its bounds."""
+    """Labels from the top down: the name of each group, followed by the names of its bounds."""
     names = []
     for group in BOUNDS:
         bounds = frame.loc[frame["group"] == group, "bound"].unique().tolist()
@@ -291,8 +293,8 @@ def _bounds_by_group(frame: pd.DataFrame) -> list[str]:
 
 
 def _name_bounds(axes: np.ndarray, names: list[str]) -> None:
-    """Write the names of bounds beside the panels in the first column; those of groups in italics,
-    on a grey band.
+    """Write the labels of `_bounds_by_group` beside the panels in the first column; names of groups
+    in italics, on a grey band.
     """
     heads = [tick for tick, name in enumerate(names) if name in BOUNDS]
     axes[0, 0].set_ylim(len(names) - 0.4, -0.6)  # all share it

@@ -184,7 +184,7 @@ def tables(study: Mapping, datasets: Mapping, log: str) -> list[str]:
 
 
 def campaign_file(study: Mapping, log: str) -> list[str]:
-    """The file of the campaign that a log is drawn from, in a list; no file if it is not
+    """The file of the campaign that a log is drawn from, in a list; empty if the log is not
     simulated.
     """
     simulated = "campaign" in study["logs"][log]

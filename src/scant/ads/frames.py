@@ -58,8 +58,8 @@ PRINTED = ("hotel", "bank-1")  # the campaigns of Table 5.2
 def ctrs(traces: pd.DataFrame) -> pd.DataFrame:
     """One row for each fit, seed and epsilon, with the columns of the traces and three more.
 
-    `ctr` is the CTR, NaN if the true one is not known and there is no estimate; `of` says which CTR
-    it is; `shown` is the estimate from the test log.
+    `ctr` is NaN if the true CTR is not known and there is no estimate; `of` says which CTR it is;
+    `shown` is the estimate from the test log.
     """
     frame = _distinct(traces)
     frame = frame[frame["estimator"].isin(CTRS)].sort_values("estimate", key=pd.isna, kind="stable")
@@ -100,8 +100,8 @@ def best_on_test(fits: pd.DataFrame) -> pd.DataFrame:
 
 
 def gain(policy: pd.DataFrame, against: pd.DataFrame) -> dict[str, float]:
-    """The columns `difference` and `gain` of a table, each with its interval, and `pairs`, the
-    number of seeds.
+    """The columns `difference` and `gain` of a table, each with its interval, and `pairs`, in how
+    many seeds both policies have a CTR.
 
     The difference of CTRs is paired by seed and has a 95 % t interval. The gain is this difference
     in percent of the mean CTR of the policy that is compared with; that mean is taken as known.
@@ -150,7 +150,7 @@ def ads_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
     `difference` and `gain` (percent) compare with the baseline at the same epsilon, see the
     function `gain`. `best_on_test` is the CTR if each seed's lambda is chosen on the test log, see
-    the function of this name. `lambda` is the one chosen most often, in `lambda_seeds` seeds. `ok`
+    the function of this name. `lambda` is the most frequent choice, in `lambda_seeds` seeds. `ok`
     of the `n` seeds have a CTR; for the others the test log gives no estimate.
     """
     fits, rows = ctrs(traces), []
@@ -257,14 +257,14 @@ def table_5_2(paths) -> pd.DataFrame:
 
 
 def _grouped(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of coverage with the `group` of each bound: "in the limit" for those that `BOUNDS`
-    does not list.
+    """The rows of coverage with the `group` of each bound, "in the limit" if `BOUNDS` does not list
+    it.
     """
     return rows.assign(group=rows["bound"].map(GROUPS).fillna("in the limit"))
 
 
 def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows sorted: by setting, in the order of `places`; bounds as in `BOUNDS`."""
+    """The rows sorted by setting, then by bound in the order of `BOUNDS`."""
     order = list(GROUPS)
     places = {
         "rare logging": 1,
@@ -298,8 +298,8 @@ def deterministic(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def by_rate(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The CTR of each learner over the uniform policy's of the same seed: mean over seeds and 95 %
-    t interval.
+    """Each learner's CTR / CTR of the uniform policy on the same seed: mean over seeds and 95 % t
+    interval.
 
     `rate` is the click rate of the training log, averaged over seeds.
     """
@@ -371,6 +371,6 @@ def _summed(frame: pd.DataFrame, details: dict, measure: str, *further: str) -> 
 
 def coverage(rows: pd.DataFrame) -> pd.DataFrame:
     """How often each bound holds and how wide it is: the rows of `scant.ads.coverage.coverage`,
-    grouped and sorted.
+    sorted, with a column `group`.
     """
     return _ordered(_grouped(rows))

@@ -119,7 +119,7 @@ def fits(
     kind : of `scant.bandits.learners.KINDS`, or a user's `module:Class`
     log : the training log
     settings : of the scorers, but for lambda
-    lambdas : the grid; with a single lambda, or a learner without one, there is nothing to choose
+    lambdas : the grid; nothing is chosen from a single lambda, or for a learner without one
     tuning : "held-out" fits the grid to a part of the log, and chooses by the importance-weighted
         CTR on the rest; "paper" fits it to the whole log, and leaves the choice to the test log
     validation : the share of the rows that are held out
@@ -128,8 +128,8 @@ def fits(
         whole log
     progress : see `scorers.train`
     gains : the information gains of the features, if they are known
-    loss : of a model on the rows held out, by which lambdas of the same CTR are told apart; None
-        for the largest of them
+    loss : a function (model, rows held out), by which lambdas of equal CTR are told apart; None
+        takes the largest of them
 
     Returns
     -------
@@ -340,16 +340,16 @@ class Case:
         if not self.world:
             return [[] for _ in policies]
         policies, users = [partial(self._choice, *policy) for policy in policies], self.job["users"]
-        found = campaigns.true_ctrs(self.world, policies, users, self._random("users"))
+        means = campaigns.true_ctrs(self.world, policies, users, self._random("users"))
         known = NOTHING | {"estimator": "true", "exact": True, "rows": users}
         return [
             [known | {"estimate": value, "low": value - 1.96 * error, "high": value + 1.96 * error}]
-            for value, error in found
+            for value, error in means
         ]
 
     def _estimated(self, fit: Fit | None, epsilon: float) -> evaluation.Evaluation:
-        """The CTR of a policy as estimated on the test log; the logging policy's, on the training
-        log.
+        """The CTR of a policy estimated on the test log, or, for the logging policy, on the
+        training log.
         """
         random, level = self._random("bootstrap"), self.job["level"]
         drawn = self.place.log_origin != "log"  # in random order already
@@ -399,9 +399,9 @@ def estimates(
     binary = np.all((test.reward == 0) | (test.reward == 1))
     constant = evaluation.least_propensity(test.propensity) is not None
     weights = evaluation.declared_weights((least,), chosen.epsilon, chosen.actions)
-    shown = np.bincount(train.action, minlength=chosen.actions)
+    impressions = np.bincount(train.action, minlength=chosen.actions)
     # 0 of an ad never shown
-    rates = np.bincount(train.action, train.reward, chosen.actions) / np.maximum(shown, 1)
+    rates = np.bincount(train.action, train.reward, chosen.actions) / np.maximum(impressions, 1)
     return evaluation.evaluate(
         test.reward,
         test.propensity,
@@ -431,8 +431,8 @@ def own_policy(
 
 
 def _on_test(rows: list[dict]) -> float:
-    """The CTR on the test log by which the reading "paper" chooses: the first that is not NaN, else
-    -inf.
+    """The CTR on the test log by which the reading "paper" chooses lambda, from a fit's rows: their
+    first estimate that is not NaN, else -inf.
     """
     ctrs = [row["estimate"] for row in rows if row["estimator"] in ("full-information", "ips")]
     return next((value for value in ctrs if not np.isnan(value)), -np.inf)
