@@ -31,7 +31,6 @@ from scant.bandits import intervals
 from scant.bandits.evaluation import declared_weights, evaluate, importance_weighted, snips
 from scant.randomness import generator
 from scant_ads.evaluation import clusters
-from scant_ads.evaluation.quotients import likely
 
 EPSILON = 0.2
 # seconds: from its IPW to its doubly robust estimator
@@ -139,7 +138,6 @@ def intervals_of(user, weight, reward, random) -> dict[str, tuple[float, float]]
     found = {
         "guaranteed": intervals.interval(intervals.betting, terms, 0.95) if independent
         else of_users.rate("policy", largest).interval(0.95),
-        "approximate": likely(*of_users.parts("policy"), 1, 0.95),
         "delta method": (estimate - 1.96 * error, estimate + 1.96 * error),
         "bootstrap, as in obp": tuple(intervals.percentile(intervals.resampled(terms, random, 1000),
                                                            (0.025, 0.975))),

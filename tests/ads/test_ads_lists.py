@@ -100,7 +100,7 @@ def test_rows_of_a_list_have_no_answer(form):
     found = sa.evaluate("mine", sa.Log.from_frame(log(), roles))
     today, row = found.rows[0], rows_of(found)["mine"]
     assert row["verdict"] == "none" and found.choice is None and not found.comparisons
-    keys = "estimate", "low", "high", "approx_low", "lift"
+    keys = "estimate", "low", "high", "lift"
     assert np.isnan([row[key] for key in keys]).all()
     assert today["low"] < today["estimate"] < today["high"]
     assert sum("lists apart by --list" in note for note in found.notes) == 1

@@ -194,13 +194,6 @@ class ByUser:
             return None
         return self._of_pair(quotients.ratio, pair, largest, bool(np.isfinite(largest[0])))
 
-    def parts(self, policy: str) -> tuple[np.ndarray, np.ndarray]:
-        """Numerator and denominator of the self-normalised CTR, by user: the sums of w r and of w;
-        for today's policy, "", of r and 1.
-        """
-        weight, terms = self._sums(policy)
-        return terms, weight if policy else self.visits
-
     def may_be_one(self, policy: str) -> bool:
         """Whether a t test with users as its units, at `evaluation.ALARM`, lets the mean weight be
         1.

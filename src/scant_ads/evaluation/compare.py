@@ -84,8 +84,6 @@ def evaluate(
             ads of the policy
         snips, lower, low, high : the self-normalised CTR; the one-sided bound of the CTR, and the
             two-sided ones
-        approx_low, approx_high : two-sided, by empirical likelihood around snips; no answer rests
-            on them
         lift, lift_low, lift_high : CTR / today's - 1, or over the baseline's, with two-sided bounds
             (see `lifts`); a difference if rewards may be below 0; NaN without a verdict
         the fields of `evaluation.Diagnostics`

@@ -37,7 +37,7 @@ from scant_ads.evaluation import (
 from scant_ads.evaluation.arms import Always
 from scant_ads.evaluation.basis import Basis
 from scant_ads.evaluation.periods import Course
-from scant_ads.evaluation.quotients import Quotient, likely
+from scant_ads.evaluation.quotients import Quotient
 from scant_ads.evaluation.result import Evaluation
 from scant_ads.policies.policy import Policy
 from scant_ads.reading.tally import ROUNDED, Both, Tally
@@ -378,8 +378,6 @@ class Judge:
             bounds = self._bounds(row, key, both, largest, terms, of_users, random)
             above = above if bounds.estimate is None else bounds.estimate
             row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else np.nan
-            if estimate.diagnostics.matched_clicks and not self.places:
-                row |= self._approximate(key, weight, reward, count)
         if self.basis.in_no_order:
             row["warnings"] = " ".join([*row["warnings"].split(), SORTED])
         if self.basis.wrong is None and not self.basis.undecided:
@@ -471,15 +469,6 @@ class Judge:
             )
             estimate = replace(estimate, refused=evaluation.Notice("unseen-ads", reason))
         return replace(estimate, warnings=() if estimate.refused else tuple(notices.values()))
-
-    def _approximate(self, key: str, weight, reward, count) -> dict[str, float]:
-        """The columns approx_low and approx_high of a row: the self-normalised mean of independent
-        rows, or users.
-        """
-        users = self.users if key or self.same_log else self._by_user(self.of_today)
-        cells = (weight * reward, weight, count) if users is None else (*users.parts(key), 1)
-        low, high = likely(*cells, self.level)
-        return {"approx_low": low, "approx_high": high}
 
     def _without_range(self, terms, missed, count) -> lifts.Bounds:
         """The bounds of a policy whose largest weight is not known.
@@ -637,7 +626,6 @@ def _row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt)
         "bound": bound.bound,
         "estimate": np.minimum(bound.estimate, 1.0), "snips": bounds["snips", "delta"].estimate,
         "lower": bound.lower, "low": bound.low, "high": bound.high,
-        "approx_low": np.nan, "approx_high": np.nan,
         "lift": np.nan, "lift_low": np.nan, "lift_high": np.nan, **periods.UNKNOWN,
         **vars(evaluated.diagnostics),
         **{key: blank[key] for key in ("untrained", "new_ads", "drift")},

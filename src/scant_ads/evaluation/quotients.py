@@ -31,7 +31,6 @@ then bets may lose more of the capital. What limits them is a unit of the larges
 all of it. The larger that stake, the rarer such a unit is.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -284,61 +283,3 @@ def regressed(sums: np.ndarray, products: np.ndarray) -> tuple[np.ndarray, np.nd
     slopes = np.einsum("ij...,...jk->ik...", products[:2, 2:], inverse)
     gain, stake = sums[:2] - (slopes * sums[2:]).sum(axis=1)
     return slopes, np.divide(gain, stake, out=np.full_like(gain, np.nan), where=stake > 0)
-
-
-def likely(gain: np.ndarray, stake: np.ndarray, count, level: float) -> tuple[float, float]:
-    """The approximate interval of the quotient of E[gain] and E[stake]: by empirical likelihood, in
-    [0, 1].
-
-    A quotient m is in it if gain - m stake has a mean of 0 under some probabilities of the units,
-    and these are not much less likely than equal ones (Owen 1988; of ratios: Qin and Lawless 1994).
-    It holds in the limit of many units, as the delta method does. Where gains are skewed, its ends
-    are not equally far from the estimate.
-
-    gain, stake : float64 (cells), above 0 in some; count : how often each occurs
-    """
-    from scipy import special
-
-    largest_ratio = float(special.ndtri((1 + level) / 2)) ** 2 / 2
-    estimate = float((count * gain).sum() / (count * stake).sum())
-
-    def end(outside: float) -> float:
-        inside = estimate
-        for _ in range(HALVINGS):
-            between = (inside + outside) / 2
-            if _log_ratio(gain - between * stake, count) >= largest_ratio:
-                outside = between
-            else:
-                inside = between
-        return inside
-
-    return end(0.0), end(1.0)
-
-
-def _log_ratio(x: np.ndarray, count) -> float:
-    """How much less likely the units are where x has a mean of 0 than where all are alike, as a
-    logarithm.
-
-    It is the largest of sum log(1 + multiplier x) over multipliers: the root of its slope, which
-    falls, by Newton's steps that stay between two multipliers of slopes above and below 0. Infinite
-    if x has one sign only.
-
-    x : float64 (cells); count : how often each occurs
-    """
-    lowest, highest = float(x.min()), float(x.max())
-    if not lowest < 0 < highest:
-        return math.inf
-    low, high, multiplier = -1 / highest, -1 / lowest, 0.0
-    for _ in range(HALVINGS):
-        if not low < multiplier < high:
-            multiplier = (low + high) / 2
-        share = x / (1 + multiplier * x)
-        slope, curve = float((count * share).sum()), float((count * share**2).sum())
-        if slope > 0:
-            low = multiplier
-        else:
-            high = multiplier
-        multiplier += slope / curve
-        if slope**2 < 1e-9 * curve:
-            break
-    return float((count * np.log1p(multiplier * x)).sum())

@@ -20,7 +20,7 @@ PLACES = 10  # of a list that are printed
 PAIRS = 10  # of policies that are printed, if they are not more
 
 # means of a row in its table
-SHOWN = ("estimate", "low", "high", "approx_low", "approx_high", "snips")
+SHOWN = ("estimate", "low", "high", "snips")
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,11 +99,6 @@ class Evaluation:
             f"{self.unit.events.capitalize()} and rows are what the numbers rest on: those with "
             f"{ads} that the policy shows, and fewer where weights differ",
         ]
-        if not self.premise:
-            lines.append(
-                "Approximate ends, by empirical likelihood around SNIPS, hold with many "
-                f"{self.unit.events}: no answer rests on them"
-            )
         if any(row["bound"].startswith("betting") for row in self.rows):
             by = {row["bound"].rpartition(" ")[2] for row in self.rows}
             units = next((f"{unit}s" for unit in ("list", "user") if unit in by), "rows")

@@ -1,4 +1,4 @@
-"""Exact intervals of policies that are certain, and approximate ones beside the guaranteed."""
+"""Exact intervals of policies that are certain, and a policy that is worse."""
 
 import numpy as np
 import pandas as pd
@@ -8,8 +8,6 @@ from scipy import stats
 from test_ads_arms import ab
 
 import scant_ads as sa
-from scant.bandits.evaluation import snips
-from scant_ads.evaluation.quotients import likely
 
 
 def made(rows=3000, seed=0, rate=0.1) -> pd.DataFrame:
@@ -48,47 +46,6 @@ def test_it_is_exact_for_one_propensity_and_independent_clicks_alone(changes, co
     assert (
         sa.evaluate(["mine"], log, least_propensity=least).rows[-1]["bound"].startswith("betting")
     )
-
-
-def test_the_approximate_interval_is_by_empirical_likelihood_and_decides_nothing():
-    """Of clicks it is a binomial rate's likelihood ratio; with many clicks the delta method's."""
-    frame = made()
-    logging, row = sa.evaluate(["mixed"], sa.Log.from_frame(frame)).rows
-    rate, rows = frame["reward"].mean(), len(frame)
-    for end in (logging["approx_low"], logging["approx_high"]):
-        ratio = rate * np.log(rate / end) + (1 - rate) * np.log((1 - rate) / (1 - end))
-        assert 2 * rows * ratio == pytest.approx(stats.chi2.ppf(0.95, 1), rel=1e-4)
-    estimate, error = snips(frame["reward"], frame["propensity"], frame["policy:mixed"])
-    ends = row["approx_low"], row["approx_high"]
-    assert ends == pytest.approx((estimate - 1.96 * error, estimate + 1.96 * error), rel=0.05)
-    assert row["high"] - row["low"] > ends[1] - ends[0] and ends[1] - estimate > estimate - ends[0]
-
-
-@pytest.mark.parametrize("level", [0.5, 0.95])
-def test_its_ends_are_as_likely_as_the_best_probabilities_of_the_rows_say(level):
-    """By a search over probabilities of three kinds of rows, of the quotient of two means."""
-    gain, stake, count = np.array([0.0, 1.0, 3.0]), np.array([1.0, 2.0, 3.0]), np.array([30, 6, 4])
-    first, second = np.meshgrid(np.linspace(0.001, 0.998, 1500), np.linspace(0.001, 0.998, 1500))
-    third = 1 - first - second
-    with np.errstate(invalid="ignore"):
-        shares = np.stack([first, second, third])
-        ratio = 2 * (count @ np.log(count / 40) - np.tensordot(count, np.log(shares), 1))
-    quotient = np.tensordot(gain, shares, 1) / np.tensordot(stake, shares, 1)
-    possible = quotient[(third > 0) & (ratio <= stats.chi2.ppf(level, 1))]
-    ends = possible.min(), possible.max()
-    assert likely(gain, stake, count, level) == pytest.approx(ends, abs=2e-3)
-
-
-def test_by_user_it_is_robust_to_what_visits_of_a_user_have_in_common():
-    frame = made()
-    again = pd.concat([frame] * 4, ignore_index=True).assign(who=[*range(len(frame))] * 4)
-    users = sa.Log.from_frame(frame.assign(who=range(len(frame))), {"user": "who"})
-    logs = users, sa.Log.from_frame(again, {"user": "who"}), sa.Log.from_frame(frame)
-    once, four, alone = (sa.evaluate(["mixed"], log).rows for log in logs)
-    for row, same, visits in zip(once, four, alone, strict=True):
-        ends = row["approx_low"], row["approx_high"]
-        assert ends == pytest.approx((same["approx_low"], same["approx_high"]))
-        assert ends == pytest.approx((visits["approx_low"], visits["approx_high"]), rel=1e-3)
 
 
 def test_a_policy_that_is_worse_is_said_to_be(tmp_path):
