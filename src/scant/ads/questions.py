@@ -19,7 +19,7 @@ ADS = (
                 "ads-classifiers-undersampled",
                 "undersampling",
                 "raises the CTR of logistic regression and the forest",
-                "lowers the CTR of both classifiers",
+                "lowers a classifier's CTR",
             ),
             Answer(
                 "ads-bank-ranker-better",

@@ -118,7 +118,7 @@ TOP = (
             ),
             Answer(
                 "seen-memory-overtakes",
-                "one remembered grade",
+                "where queries return, one remembered grade",
                 "is better than all forgotten",
                 "is worse than all forgotten",
             ),
@@ -177,6 +177,12 @@ TOP = (
                 "lists whose judge leans",
                 "are worth less than 100 single grades",
                 "are better than 100 single grades",
+            ),
+            Answer(
+                "judged-chosen-gains",
+                "a chosen start from 30 lists",
+                "gains more than 0.02 of NDCG@10",
+                "gains less than 0.02 of NDCG@10",
             ),
             Answer(
                 "judged-chosen-safe",
