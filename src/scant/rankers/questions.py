@@ -181,8 +181,8 @@ TOP = (
             Answer(
                 "judged-chosen-gains",
                 "a chosen start from 30 lists",
-                "gains more than 0.02 of NDCG@10",
-                "gains less than 0.02 of NDCG@10",
+                "gains more than 0.02",
+                "gains less than 0.02",
             ),
             Answer(
                 "judged-chosen-safe",
