@@ -14,10 +14,8 @@ HOPELESS = 1000  # times the rows; if more are needed, no number is given
 
 def headings(unit: Unit, places: int = 0) -> tuple[str, ...]:
     """The columns of the table of policies; with `places` that of lists."""
-    means, ends = ("SNIPS",), ("possible",)
-    if places:
-        means, ends = (f"place {number}" for number in range(1, places + 1)), ()
-    return "policy", unit.mean, "from", "to", *means, unit.events, "rows", "weight", *ends
+    of_places = (f"place {number}" for number in range(1, places + 1))
+    return "policy", unit.mean, "from", "to", *of_places, unit.events, "rows", "weight"
 
 
 def signed(value: float, unit: Unit = CLICKS, column: str = "") -> str:

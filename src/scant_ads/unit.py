@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from scant.present.rounding import rounded
 
-MEANS = ("estimate", "snips", "lower", "low", "high")
+MEANS = ("estimate", "lower", "low", "high")
 PAIR = ("difference", "low", "high")  # columns of a pair of policies, differences of means
 # columns that are differences of means, too
 LIFTS = (

@@ -73,7 +73,7 @@ def test_rewards_below_0_are_told_in_their_unit_and_lifts_are_differences():
     log = sa.Log.from_frame(made, reward_min=-20, reward_max=20, reward_unit="EUR")
     found = sa.evaluate(names, log)
     for row, expected in zip(found.rows, shares.rows, strict=True):
-        for key in ("estimate", "snips", "lower", "low", "high"):
+        for key in ("estimate", "lower", "low", "high"):
             assert row[key] == pytest.approx(40 * expected[key] - 20)
 
     today, mine, worse, _ = found.rows

@@ -270,7 +270,7 @@ def test_wrong_propensities_withhold_every_number_and_are_said_first():
     said = "No verdict: propensities are not those by which ads were shown: ad 'c'"
     assert found.text().startswith(said)
     assert {row["refused"] for row in found.rows} == {showings.WRONG}
-    assert found.to_frame()[["estimate", "snips", "lower", "low", "high"]].isna().all(axis=None)
+    assert found.to_frame()[["estimate", "lower", "low", "high"]].isna().all(axis=None)
     assert found.choice is None and not len(found.pairs) and found.rows[-1]["verdict"] == "none"
     right = sa.evaluate(["mine"], sa.Log.from_frame(frame()), least_propensity=0.2)
     assert not right.rows[-1]["refused"] and right.rows[-1]["verdict"] == "yes"

@@ -82,8 +82,7 @@ def evaluate(
         level, bound : the confidence, and which bound it is
         estimate : the importance-weighted CTR, 1 if it is above; NaN, as high is, if the log lacks
             ads of the policy
-        snips, lower, low, high : the self-normalised CTR; the one-sided bound of the CTR, and the
-            two-sided ones
+        lower, low, high : the one-sided bound of the CTR, and the two-sided ones
         lift, lift_low, lift_high : CTR / today's - 1, or over the baseline's, with two-sided bounds
             (see `lifts`); a difference if rewards may be below 0; NaN without a verdict
         the fields of `evaluation.Diagnostics`

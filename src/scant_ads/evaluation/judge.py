@@ -384,7 +384,7 @@ class Judge:
             self.notes += _noticed(name, estimate, self.unit.events)
         # what ads earn that the log lacks is not known
         if row["mean_weight"] < 1 and "mean-weight" in row["warnings"]:
-            row |= _withheld(row) | {end: row[end] for end in ("lower", "low", "snips")}
+            row |= _withheld(row) | {end: row[end] for end in ("lower", "low")}
         if not estimate.refused:
             self._note_rate(name, above, drift)
         if row["low"] > row["high"]:
@@ -624,7 +624,7 @@ def _row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt)
     return {
         "policy": name, "lambda": blank["lambda"], "epsilon": blank["epsilon"], "level": level,
         "bound": bound.bound,
-        "estimate": np.minimum(bound.estimate, 1.0), "snips": bounds["snips", "delta"].estimate,
+        "estimate": np.minimum(bound.estimate, 1.0),
         "lower": bound.lower, "low": bound.low, "high": bound.high,
         "lift": np.nan, "lift_low": np.nan, "lift_high": np.nan, **periods.UNKNOWN,
         **vars(evaluated.diagnostics),

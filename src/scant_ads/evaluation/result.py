@@ -20,7 +20,7 @@ PLACES = 10  # of a list that are printed
 PAIRS = 10  # of policies that are printed, if they are not more
 
 # means of a row in its table
-SHOWN = ("estimate", "low", "high", "snips")
+SHOWN = ("estimate", "low", "high")
 
 
 @dataclass(frozen=True, repr=False)
@@ -168,16 +168,13 @@ class Evaluation:
 
     def table(self) -> list[tuple[str, ...]]:
         """The rows as texts, below `headings`."""
-        means, ends = SHOWN, ("declared_weight",)
-        if self.premise:
-            means, ends = (*SHOWN[:3], *self._places), ()
         return [
             (
                 row["policy"],
-                *(self.unit.number(row[key], key) for key in means),
+                *(self.unit.number(row[key], key) for key in (*SHOWN, *self._places)),
                 f"{row['effective_clicks']:,.0f}",
                 f"{row['effective']:,.0f}",
-                *(f"{row[key]:.3g}" for key in ("largest_weight", *ends)),
+                f"{row['largest_weight']:.3g}",
             )
             for row in self.rows
         ]
