@@ -135,25 +135,6 @@ def add(parser: argparse.ArgumentParser) -> None:
             default=0.0,
             help="share of visits in which to explore (default 0)",
         ),
-        option(
-            "--lambdas",
-            type=float,
-            nargs="+",
-            default=[0.01, 0.1, 1.0, 10.0],
-            help="regularisation, the best of which is chosen on a part of the training log",
-        ),
-        option(
-            "--steps",
-            type=int,
-            help="steps of gradient descent for each ad (default 20 for each of its rows, from "
-            "50000 to 1000000)",
-        ),
-        option("--trees", type=int, default=40, help="trees of a forest (default 40)"),
-        option(
-            "--undersample",
-            type=int,
-            help="misses kept for each click, by classifiers (default all)",
-        ),
         option("--seed", type=int, default=0, help="the seed of learning (default 0)"),
     )
     command(

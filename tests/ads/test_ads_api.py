@@ -255,13 +255,13 @@ def test_the_command_and_the_functions_give_the_same_numbers(tmp_path):
     paths = [tmp_path / f"{name}.parquet" for name in ("train", "test")]
     for seed, path in enumerate(paths):
         frame(seed=seed).to_parquet(path, index=False)
-    options = "--steps 2000 --lambdas 0.1 --trees 5 --epsilon 0.2 --seed 4"
+    options = "--epsilon 0.2 --seed 4"
     kinds, output = ["logistic", "forest", "auc-ranker"], tmp_path / "table.json"
     asked = " ".join(f"--policy {kind}" for kind in kinds)
     logs = f"{paths[1]} --train {paths[0]}"
     assert ads(f"evaluate {logs} {asked} {options} --output {output}") == 0
     train, test = map(sa.Log.read, paths)
-    policies = [sa.fit(train, kind, epsilon=0.2, seed=4, **QUICK) for kind in kinds]
+    policies = [sa.fit(train, kind, epsilon=0.2, seed=4) for kind in kinds]
     found = sa.evaluate(policies, test, train=train, seed=4)
     found.write(tmp_path / "same.json")
     assert json.loads((tmp_path / "same.json").read_text()) == json.loads(output.read_text())

@@ -243,7 +243,7 @@ def test_a_policy_goes_from_log_to_use_on_the_command_line(tmp_path, capsys, mon
     monkeypatch.chdir(tmp_path)
     frame(1500).to_csv("log.csv", index=False)
     frame(400, 1)[CONTEXTS].assign(visit=range(400)).to_csv("new.csv", index=False)
-    learning = "--policy logistic --steps 2000 --lambdas 0.1 --epsilon 0.2"
+    learning = "--policy logistic --epsilon 0.2"
     assert ads(f"fit log.csv {learning} --output policy.arrow") == 0
     assert "logistic, learnt from 1,500 rows" in capsys.readouterr().out
     apply = "apply policy.arrow new.csv --output shown.csv"

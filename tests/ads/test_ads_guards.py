@@ -50,7 +50,7 @@ def log(tmp_path):
 
 def test_the_command_judges_other_rewards(log, tmp_path, capsys):
     out, page = tmp_path / "out.json", tmp_path / "out.html"
-    asked = f"evaluate {log} --split 0.5 --policy logistic --steps 2000 --lambdas 0.1"
+    asked = f"evaluate {log} --split 0.5 --policy logistic"
     rails = "--guard bought=0.05 --guard returned=0.05 --guard any=0.05"
     assert ads(f"{asked} {rails} --output {out} --report {page}") == 0
     printed, found = capsys.readouterr().out, json.loads(out.read_text())

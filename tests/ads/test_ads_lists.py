@@ -170,7 +170,7 @@ def test_the_ways_out_give_an_answer():
 def test_a_part_of_a_log_of_lists_is_one(tmp_path, capsys):
     log = of_lists().assign(x=lambda log: log.index % 7).drop(columns="visit")
     log.to_csv(tmp_path / "log.csv", index=False)
-    words = f"evaluate {tmp_path}/log.csv --split 0.5 --policy logistic --steps 100"
+    words = f"evaluate {tmp_path}/log.csv --split 0.5 --policy logistic"
     assert ads(f"{words} --report {tmp_path}/report.html") == 0
     assert "look like places of 400 lists" in (tmp_path / "report.html").read_text()
     assert "none: several rows are of one visit" in capsys.readouterr().out

@@ -93,7 +93,7 @@ def test_a_named_model_gives_the_numbers_of_python():
 def test_models_have_the_names_of_their_classes_unless_these_meet():
     settings = RIDGE + '={"alpha": 3}'
     own = "own_models_here:Ridge"
-    names = [*evaluated(RIDGE, settings, own, BAYES, "logistic", options="--steps 1000").index]
+    names = [*evaluated(RIDGE, settings, own, BAYES, "logistic").index]
     assert names == [RIDGE, settings, own, "GaussianNB", "logistic"]
 
 

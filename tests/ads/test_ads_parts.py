@@ -396,7 +396,7 @@ def test_policies_are_learnt_from_a_folder_as_from_a_file(tmp_path, capsys):
     made = frame(600, 1).assign(many=np.random.default_rng(0).choice([*"abcdefgh", None], 600))
     made.to_parquet(tmp_path / "log.parquet", index=False)
     logs = [written(tmp_path / "log", made), tmp_path / "log.parquet"]
-    test, logistic = tmp_path / "test.parquet", "--policy logistic --steps 100"
+    test, logistic = tmp_path / "test.parquet", "--policy logistic"
     frame(300, 2).assign(many="a").to_parquet(test, index=False)
     said, saved = [], []
     for log in logs:
@@ -419,7 +419,7 @@ def test_a_folder_goes_through_the_command_line(tmp_path, capsys):
     assert ads(f"check {folder}") == 0
     assert "2,000 rows, 0 of them equal to an earlier one" in capsys.readouterr().out
     assert ads(f"{simulate} --seed 1 --output {train}") == 0
-    learnt = f"--train {train} --policy logistic --steps 2000"
+    learnt = f"--train {train} --policy logistic"
     assert ads(f"evaluate {folder} {learnt} --report {report}") == 0
     assert "in 3 parquet files" in capsys.readouterr().out
     assert "equal to an earlier row" in report.read_text()
@@ -456,7 +456,7 @@ def test_of_more_rows_than_fit_in_memory_some_are_learnt_from(tmp_path, monkeypa
     drawn = drawn.reset_index(drop=True)
     policy, expected = (sa.Policy("logistic", steps=500).fit(each) for each in (log, drawn))
     assert (policy.predict(made) == expected.predict(made)).all()
-    learning = f"--policy logistic --steps 500 --output {tmp_path}/policy.arrow"
+    learning = f"--policy logistic --output {tmp_path}/policy.arrow"
     assert ads(f"fit {tmp_path}/log {learning}") == 0
     assert f"learnt from {len(drawn):,}, drawn at random, of 3,000 rows" in capsys.readouterr().out
     notes = sa.evaluate(["logistic"], sa.Log.from_frame(frame(500, 5)), train=log).notes

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import yaml
 from ads_logs import ads
+from numpy import inf, nan
 from test_ads_api import frame
 
 import scant_ads as sa
@@ -59,6 +60,9 @@ def test_settings_of_an_evaluation(asked, message):
         ({"steps": 1.5}, "steps is 1.5; it is a whole number, or None"),
         ({"threshold": "f2"}, "unknown threshold 'f2'"),
         ({"undersample": True}, "undersample is True"),
+        ({"steps": -1}, "steps: -1 is less than the minimum of 1"),
+        ({"trees": 0}, "trees: 0 is less than the minimum of 1"),
+        *(({"lambdas": (most,)}, "lambda must be a number") for most in (inf, nan, 1e308, -1)),
     ],
 )
 def test_settings_of_a_policy(asked, message):

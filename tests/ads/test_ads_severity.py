@@ -169,10 +169,10 @@ def test_no_answer_where_check_has_an_error(tmp_path, monkeypatch, capsys, kind)
     facts = json.loads(capsys.readouterr().out)
     assert kind in {one["kind"] for one in facts["problems"] if one["severity"] == "error"}
     output = tmp_path / "policy.arrow"
-    assert ads(f"fit {path} {words} --policy logistic --steps 9 --output {output}") == 1
+    assert ads(f"fit {path} {words} --policy logistic --output {output}") == 1
     assert not output.exists()
     whole = f"evaluate {path} {words} --report {tmp_path / 'report.html'}"
-    for more in ("", "--split 0.5 --policy logistic --steps 9"):
+    for more in ("", "--split 0.5 --policy logistic"):
         if not (code := ads(f"{whole} {more}")):
             assert kind in WITHHELD and "yes" not in capsys.readouterr().out
             assert "<h1>These logs give no verdict</h1>" in (tmp_path / "report.html").read_text()

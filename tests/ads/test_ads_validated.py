@@ -87,7 +87,7 @@ def test_one_ad_for_all_is_said(tmp_path, capsys):
     log = of_zips(rate=0.05)
     loved = (log["action"] == "c") & (log.index % 8 > 0)
     log.assign(reward=log["reward"] | loved).to_csv(path, index=False)
-    assert ads(f"fit {path} --policy logistic --steps 2000 --output {policy}") == 0
+    assert ads(f"fit {path} --policy logistic --output {policy}") == 0
     assert "careful: it shows ad 'c' to every visit of this log" in capsys.readouterr().out
     assert ads(f"evaluate {path} --policy {policy}") == 0
     assert "policy: it shows ad 'c' to every visit" in capsys.readouterr().out

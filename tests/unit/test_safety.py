@@ -19,7 +19,7 @@ What was wrong without a word, or hung, or ended in a traceback; what happens si
 | `evaluate` said yes where `check` said error | no answer, for each kind of error | ads/test_ads_severity |
 | units mixed by arm escaped with `--less`: "1,190 higher, yes" | no answer | ads/test_ads_measurement (unit) |
 | rewards cut off in two arms at different sizes: one of them unseen | both are named | ads/test_ads_measurement (end_lower) |
-| `--policy uniform` on lists: no row, exit 0; `--trees -1` | refused | ads/test_ads_rankings, test_ads_asked |
+| `--policy uniform` on lists: no row, exit 0; `trees=-1` | refused | ads/test_ads_rankings, test_ads_settings |
 | 1.10, read as 1.1 by pandas, was another text to `apply` | the text, or refused | ads/test_ads_applying (text) |
 | `fit` showed one ad to all where `evaluate` promised +201 % | it shows what was validated | ads/test_ads_validated |
 | an A/B test of two rankers, a row a place: four dead ends | judged by visit, +114 % | ads/test_ads_list_bounds (one_arm) |
