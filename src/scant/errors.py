@@ -36,7 +36,7 @@ ARGUMENTS = {
     "reward-max": (r"-?\d[\d.]*", "reward_max", "reward_max={}"),
     "reward-min": (r"-?\d[\d.]*", "reward_min", "reward_min={}"),
     "reward-unit": ("", "reward_unit", ""),
-    "shared": ("refuse|drop|keep", "shared", "shared={!r}"),
+    "shared": ("refuse|drop", "shared", "shared={!r}"),
     "split": ("", "Log.split", ""),
     "time": (WORD, "columns['timestamp']", "columns={{'timestamp': {!r}}}"),
     "train": ("", "train", ""),

@@ -194,9 +194,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         ),
         option(
             "--shared",
-            choices=("refuse", "drop", "keep"),
+            choices=("refuse", "drop"),
             default="refuse",
-            help="what to do with rows of the test that the training log has, too (default refuse)",
+            help="whether to leave out rows of the test that the training log has, too (default "
+            "refuse)",
         ),
         *reading,
         option(

@@ -214,8 +214,8 @@ def test_policies_are_not_judged_on_the_rows_that_they_were_learnt_from(pair, tm
     mixed = write(tmp_path / "mixed.csv", joined(train, test.take(np.r_[0:100, 0:50])))
     with pytest.raises(DataError, match=r"100 of 4,000 rows are in .*mixed.csv, too \(by chance"):
         advise(pair[0], mixed, [])
-    kept, dropped = (advise(pair[0], mixed, [], shared=way) for way in ("keep", "drop"))
-    assert (kept.rows[1]["rows"], dropped.rows[1]["rows"]) == (4000, 3900)
+    dropped = advise(pair[0], mixed, [], shared="drop")
+    assert dropped.rows[1]["rows"] == 3900
     assert any("100 of 4,000 rows are in" in note and "left out" in note for note in dropped.notes)
     assert not any("rows are in" in note for note in advise(*pair, []).notes)
 

@@ -46,8 +46,7 @@ def reports(log, batch, policies, train, **options):
 
 OPTIONS = yaml.safe_load("""
 {drop: {shared: drop}, unknown: {shared: drop, least_propensity: unknown},
- uneven: {shared: keep, least_propensity: 0.2},
- by time: {shared: keep}, out of order: {shared: keep}, by user: {shared: drop}}
+ uneven: {least_propensity: 0.2}, by time: {}, out of order: {}, by user: {shared: drop}}
 """)
 
 

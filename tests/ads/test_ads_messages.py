@@ -25,7 +25,7 @@ SOURCE = Path(sa.__file__).parent
         ("--columns action=ad --columns reward=x", "columns={'action': 'ad', 'reward': 'x'}"),
         ("such as --columns or --ignore", "such as `columns` or `ignore`"),
         ("out with --ignore policy:a.b.", "out with ignore=['policy:a.b']."),
-        ("--shared drop leaves; --shared keep", "shared='drop' leaves; shared='keep'"),
+        ("--shared drop leaves; --shared", "shared='drop' leaves; `shared`"),
         ("--keep visit: another", "keep=['visit']: another"),
         ("with --train, or --split", "with `train`, or `Log.split`"),
         ("--user who takes visits together", "columns={'user': 'who'} takes visits together"),

@@ -732,7 +732,7 @@ MUTATIONS = [
     ("scant_ads/diagnosis/overview.py", "ads/test_ads_report.py::test_of_many_ads_ten_are_told_and_the_others_counted",
      '(-ads[index]["impressions"], index)', '(ads[index]["impressions"], index)'),
     ("scant_ads/evaluation/basis.py", "ads/test_ads_advice.py::test_policies_are_not_judged_on_the_rows_that_they_were_learnt_from",
-     'elif shared == "keep":', 'elif shared == "drop":'),
+     'elif shared == "refuse":', 'elif shared == "drop":'),
     ("scant_ads/evaluation/compare.py", "ads/test_ads_baseline.py::test_answers_hold_for_all_planned_looks_together",
      'level_of_look = 1 - (1 - level) / looks', 'level_of_look = level'),
     ("scant_ads/evaluation/guards.py", "ads/test_ads_guards.py::test_the_interval_of_the_lift_decides[-0.04-0.2-0.05-holds]",

@@ -21,7 +21,7 @@ from scant_ads.reading.tally import Summary, Tally
 from scant_ads.severity import CERTAIN, DOUBTS, HINDSIGHT, REPEATED, WITHHELD
 
 # what is done with rows of the test that the training log has, too
-SHARED = ("refuse", "drop", "keep")
+SHARED = ("refuse", "drop")
 UNKNOWN = "unknown"  # a least propensity that nobody knows
 
 # that a propensity can be, as numbers of a study: the squares of weights are numbers then
@@ -156,7 +156,7 @@ class Basis:
             )
 
     def _of_both_logs(self, tally: Tally, summary: Summary, shared: str) -> None:
-        """Refuse, keep or leave out rows of the test that the training log has, too; note users of
+        """Refuse or leave out rows of the test that the training log has, too; note users of
         both.
         """
         training = self.training
@@ -180,19 +180,14 @@ class Basis:
             )
         elif shared == "refuse":
             advice = (
-                "--shared drop leaves them out of the test; --shared keep is for rows of "
-                "different visits"
+                "--shared drop leaves them out of the test. If they are other visits, name the "
+                "column that tells visits apart by --id"
             )
             reason = (
                 f"{overlap} (by chance: about {chance:,.0f}): what was learnt from them is "
                 "judged too well"
             )
             raise DataError(self.test.name, reason, advice=advice)
-        elif shared == "keep":
-            self.notes.append(
-                f"{self.test.name}: {overlap}: if these are the same visits, what was learnt "
-                "is judged too well"
-            )
         elif summary.alone.rows < 2:
             raise DataError(self.test.name, f"{overlap}: nothing is left to evaluate on")
         else:

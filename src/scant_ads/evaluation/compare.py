@@ -60,7 +60,7 @@ def evaluate(
     least_propensity : the least probability, by design, of any ad under the policy that logged
         `test`; needed if its propensities differ. "unknown" makes do with wider bounds that need
         none
-    shared : "refuse", "drop" or "keep" rows of the test that are in `train`, too, if chance does
+    shared : "refuse" or "drop" rows of the test that are in `train`, too, if chance does
         not explain them
     seed : of the order of the rows for the betting bounds
     progress : called with a sentence on each step that begins
