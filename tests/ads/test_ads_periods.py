@@ -64,6 +64,9 @@ def test_a_lift_that_stays_makes_none():
     found = sa.evaluate("each-ad", sa.Log.from_frame(ab(novel=False)))
     assert found.judged[0]["lift_fall"] > DRIFTS and not found.careful
     assert "ad:new: its lift is" in found.text() and "may only have been new" not in found.text()
+    few = sa.evaluate("each-ad", sa.Log.from_frame(ab(novel=False)[::40]))
+    assert few.judged[0]["verdict"] == "cannot tell" and few.judged[0]["lift_first"] > -1
+    assert "its lift is" not in few.text()  # parts of an open answer say less still
 
 
 def test_nothing_is_said_of_rows_in_no_order_or_of_another_log():

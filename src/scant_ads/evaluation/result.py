@@ -127,7 +127,8 @@ class Evaluation:
         chosen = self.choice and next(
             row for row in self.rows if row["policy"] == self.choice["policy"]
         )
-        if chosen and (of_periods := text.of_periods(chosen, self.unit)):
+        is_clear = chosen and chosen["verdict"] != "cannot tell"
+        if is_clear and (of_periods := text.of_periods(chosen, self.unit)):
             lines.append(f"{chosen['policy']}: {of_periods}")
         if self.guards:
             lines += [
