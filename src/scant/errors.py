@@ -67,8 +67,6 @@ class SettingError(ScantError):
 class DataError(ScantError):
     """A file's content cannot be used.
 
-    Parameters
-    ----------
     file : path of the offending file
     reason : what is wrong with it
     line : 1-based line number, if the defect has one

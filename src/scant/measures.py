@@ -249,8 +249,6 @@ def err(ranking, grades, k=None, max_grade=ERR_GRADE):
 def sum_loss(ranking, grades):
     """`sum_i position(i) R(i)`, positions from 1: an int >= 0, smaller is better (thesis 3.2.2).
 
-    Parameters
-    ----------
     ranking, grades : shape (m,), see the module
     """
     grades = as_grades(grades)

@@ -181,10 +181,6 @@ def ranksvm(scores, grades):
 
     The gradient sums `e_j - e_i` over the pairs with a positive hinge. Needs m x m numbers.
 
-    Parameters
-    ----------
-    scores, grades : shape (m,)
-
     Returns
     -------
     value : float in [0, inf)
@@ -203,10 +199,6 @@ def logistic(scores, grades):
     al. 2005).
 
     A pair adds `(e_j - e_i) / (1 + exp(s_i - s_j))` to the gradient.
-
-    Parameters
-    ----------
-    scores, grades : shape (m,)
 
     Returns
     -------
@@ -241,10 +233,6 @@ def _worst_gaps(scores, grades):
 def squared(scores, grades):
     """`||s - R||^2`, gradient `2 (s - R)` (thesis 3.3.3.1).
 
-    Parameters
-    ----------
-    scores, grades : shape (m,)
-
     Returns
     -------
     value : float in [0, inf)
@@ -259,10 +247,6 @@ def ndcg_squared(scores, grades):
     Theorem 31).
 
     `Z` is the ideal DCG of the whole list; without a relevant document the target is 0.
-
-    Parameters
-    ----------
-    scores, grades : shape (m,)
 
     Returns
     -------
@@ -280,10 +264,6 @@ def listnet(scores, grades):
 
     The gradient is `softmax(s) - softmax(R)`. Both are shifted by their maximum, so that nothing
     overflows.
-
-    Parameters
-    ----------
-    scores, grades : shape (m,)
 
     Returns
     -------
@@ -305,10 +285,6 @@ def kl(scores, grades):
     Thesis 3.3.3.1. A maximum cannot be shifted out of it, so beyond `EXP_CLIP` the exponential goes
     on along its tangent: the surrogate remains convex and finite, and its gradient is `e^min(s,
     EXP_CLIP) - e^R`.
-
-    Parameters
-    ----------
-    scores, grades : shape (m,)
 
     Returns
     -------

@@ -5,7 +5,7 @@ import scant_ads as sa
 log = sa.Log.read("visits.parquet")
 train, test = log.split(0.5)
 policy = sa.fit(train, "auc-ranker", undersample=1)
-found = sa.evaluate([policy, "logistic"], test, train=train)
+evaluation = sa.evaluate([policy, "logistic"], test, train=train)
 """
 
 from importlib import import_module

@@ -13,8 +13,8 @@ from scant.files import check_outputs
 
 
 class Pairs(argparse.Action):
-    """Options whose pairs, such as ROLE=COLUMN, become one mapping, in which no name is to be given
-    twice.
+    """Options whose pairs, such as ROLE=COLUMN, become one mapping; an error for a name that is
+    given twice.
     """
 
     def __call__(self, parser, namespace, values, option_string=None):
@@ -29,7 +29,7 @@ class Pairs(argparse.Action):
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Make a parser that of `scant ads`: the entry point `ads` of the group `scant.commands`."""
+    """Add the commands of `scant ads` to its parser: the entry point `ads` of `scant.commands`."""
     parser.description = "For practitioners: which policy would have earned more clicks?"
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -448,11 +448,11 @@ def _saved(policies: list[str]) -> list[str]:
 
 
 def _policies(arguments, test) -> dict:
-    """The policies that --policy asks for, by the names that they have in tables.
+    """The policies that --policy asks for, by their names in tables.
 
     Each is a saved policy, a kind or a model to be learnt, or a column of the test log. A saved
-    policy has the name of its file without .arrow, a model that of its class: what was asked for,
-    if another policy has this name.
+    policy is named by its file without .arrow, a model by its class; policies that would have one
+    name keep the texts by which they were asked for.
     """
     from scant.data.logs import repeated
     from scant.errors import SettingError
@@ -480,7 +480,7 @@ def _policies(arguments, test) -> dict:
 
 
 def _learner(asked: str, arguments):
-    """The policy to be learnt of a kind, or by a model."""
+    """The policy, not fitted, of the kind or by the model that is asked for."""
     from scant_ads import Policy
     from scant_ads.policies import models
 
@@ -489,7 +489,7 @@ def _learner(asked: str, arguments):
 
 
 def _given(arguments, made: type, *but: str) -> dict:
-    """The options of a command that are fields of a dataclass, but for some."""
+    """The options of a command that are fields of the dataclass `made`, without those in `but`."""
     names = {field.name for field in fields(made) if field.init} - {*but}
     return {name: value for name, value in vars(arguments).items() if name in names}
 
@@ -566,7 +566,7 @@ def _guard(text: str) -> tuple[str, float]:
 
 
 def _split(text: str) -> tuple[str, float]:
-    """Ways to split a log: "0.7" at random, "time" or "time:0.7" by time."""
+    """How to split a log, "random" or "time", and the share that trains, 0.7 for "time" alone."""
     by, _, share = text.partition(":") if text.startswith("time") else ("random", "", text)
     try:
         value = float(share or 0.7)

@@ -8,7 +8,7 @@ FIRST, AGAIN = 2.0, 10.0  # seconds after which a step is said, and said again i
 
 
 class Progress:
-    """Says on stderr, from a thread of its own, which step is at work, from two seconds on.
+    """Prints the current step to stderr, from a thread of its own, if work takes over two seconds.
 
     Used as a context; each call names the step that begins.
     """
@@ -38,4 +38,4 @@ class Progress:
 
 
 def silent(step: str) -> None:
-    """Says nothing."""
+    """Takes the place of `Progress`, and prints nothing."""

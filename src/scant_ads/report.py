@@ -24,11 +24,9 @@ def write(
 ) -> None:
     """Write a report of an evaluation.
 
-    Parameters
-    ----------
     evaluation : an `Evaluation`
     path : the HTML file
-    health : by log, its facts as `overview.facts` has them
+    health : by name of a log, its `overview.facts`
     settings : by name, what was asked for
     inputs : the files that were read, whose SHA-256 are given
     """
@@ -61,7 +59,7 @@ def write(
         missed=f"{100 * (1 - evaluation.level):.3g}",
         health=health,
         doubts=any(log["problems"] for log in health.values()),
-        settings={name: _shown(value) for name, value in settings.items()},
+        settings={name: _as_text(value) for name, value in settings.items()},
         inputs=[(str(path), files.sha256(path)) for path in inputs if Path(path).is_file()],
         version=__version__,
     )
@@ -97,7 +95,9 @@ def _lift(choice: Mapping, unit) -> str:
 
 
 def _reservation(evaluation, policy: str) -> tuple[str, str]:
-    """What speaks against a policy that is better, and the tone of the answer with it."""
+    """What speaks against a better policy, as the end of a sentence; and the answer's tone, "yes",
+    "no", "careful" or "".
+    """
     rails = {row["answer"] for row in evaluation.guards if row["policy"] == policy}
     if guards.BROKEN in rails:
         return "; but it breaks a guard rail", "no"
@@ -107,9 +107,7 @@ def _reservation(evaluation, policy: str) -> tuple[str, str]:
 
 
 def _key(evaluation) -> list[tuple[str, str, str]]:
-    """The numbers to be seen first, each with what it is, and its interval; empty without a
-    choice.
-    """
+    """The numbers to be seen first: name, value and interval of each; empty without a choice."""
     if evaluation.choice is None:
         return []
     today = _row(evaluation, evaluation.baseline)
@@ -162,8 +160,8 @@ def _judged(row: Mapping, choice: Mapping | None, unit: Unit) -> dict:
 
 
 def _mix(evaluation) -> tuple[list[dict], int]:
-    """The ads that the chosen policy or today's shows most, shares as texts and widths; and how
-    many more there are.
+    """The ads that the chosen policy or today's policy shows most, with shares as texts and widths;
+    and how many other ads there are.
     """
     chosen = evaluation.choice["policy"] if evaluation.choice else None
     mix = evaluation.mix.get(chosen)
@@ -222,7 +220,7 @@ def _pair(pair: Mapping, unit: Unit) -> dict:
 
 
 def _health(facts: Mapping) -> dict:
-    """The facts of a log as texts."""
+    """The texts that the page has of a log, from its `overview.facts`."""
     ads, unit = facts.get("actions", []), overview.unit_of(facts)
     most, others = overview.most_shown(ads)
     summary = {
@@ -248,7 +246,7 @@ def _health(facts: Mapping) -> dict:
     return texts
 
 
-def _shown(value) -> str:
+def _as_text(value) -> str:
     value = (
         [f"{name}={of_it}" for name, of_it in value.items()]
         if isinstance(value, Mapping)

@@ -18,7 +18,7 @@ def simulate(name: str, policy: str, rows: int, seed: int, target, places: int =
     with several places those of lists, see `_of_lists`.
 
     rows : how many visits
-    places : of the list of offers that each visit sees
+    places : how many offers the list of each visit has
     """
     files.check_outputs([target])
     random, campaign = generator(seed, "campaign log", name, policy), campaigns.make(name)

@@ -13,7 +13,7 @@ HOPELESS = 1000  # times the rows; if more are needed, no number is given
 
 
 def headings(unit: Unit, places: int = 0) -> tuple[str, ...]:
-    """The columns of the table of policies; with `places` that of lists."""
+    """The headings of the table of policies; of lists, with columns for `places` places."""
     of_places = (f"place {number}" for number in range(1, places + 1))
     return "policy", unit.mean, "from", "to", *of_places, unit.events, "rows", "weight"
 
@@ -22,7 +22,7 @@ def signed(value: float, unit: Unit = CLICKS, column: str = "") -> str:
     """A lift with its sign, in percent, or in the unit if lifts are differences; "-" for NaN, "any"
     for infinity.
 
-    column : of the row that has the lift; the ends of intervals are rounded outwards
+    column : of the row that has the lift: ends of intervals are rounded outwards
     """
     if math.isnan(value):
         return "-"

@@ -104,7 +104,7 @@ class Unit:
         return self.least == 0
 
     def value(self, share: float) -> float:
-        """A mean in this unit, from a mean share."""
+        """A mean in this unit, from the mean in computations."""
         return (self.places or 1) * (self.least + share * self.width)
 
     def converted(self, row: Mapping) -> dict:
@@ -131,8 +131,8 @@ class Unit:
     def number(self, mean: float, column: str = "", sign: str = "") -> str:
         """A mean in this unit as text, with a fixed number of decimals; a dash for NaN.
 
-        column : of the row that has the mean; the ends of intervals are rounded outwards
-        sign : "+" writes the sign of what is positive, too
+        column : of the row that has the mean: ends of intervals are rounded outwards
+        sign : "+" writes the sign of positive numbers, too
         """
         if mean != mean:
             return "-"
@@ -164,7 +164,7 @@ class Unit:
         return f"lift, {self.lift_unit}" if self.lift_unit else "lift"
 
     def total(self, rewards: float, rows: float) -> str:
-        """Rewards summed, as text; `rewards` as `shares` of `sum`."""
+        """The sum of rewards as text; `rewards` is the sum in computations, as for `sum`."""
         if self.clicks:
             return f"{rewards:,.0f} clicks"
         total = self.sum(rewards, rows)

@@ -53,8 +53,7 @@ def split(
 
     As in the thesis, the parts are not stratified. In a small set a class may therefore be rare in
     the training part, and rarer still in its log, where n / K of its n examples are expected to
-    become clicks. Such a log is valid: learners say what they do with an ad that nobody clicked on,
-    and Table 5.1 counts those ads.
+    become clicks; Table 5.1 counts the ads that nobody clicked on.
     """
     examples = len(labelled.label)
     train = round(share * examples)
@@ -70,8 +69,6 @@ def bandit(labelled: Labelled, random: np.random.Generator, rows: np.ndarray | N
     """The log of a uniform policy: a random class for each example, reward 1 if it is the right
     one.
 
-    Parameters
-    ----------
     labelled : the examples
     random : the generator that draws the actions
     rows : indices of the examples in the log, such as the training part; None for all

@@ -94,8 +94,6 @@ def setting(campaign: str, policy: str, rows: int, logging: str = "uniform") -> 
     """A campaign with the click rates of Table 5.2. The ad that the policy takes for the best has
     `LIFT` times their mean; the others' rate is such that ads shown at random have the mean rate.
 
-    Parameters
-    ----------
     campaign : a key of `RATES`; K is the number of its offers
     policy : a key of `POLICIES`
     rows : n, the length of a log
@@ -146,8 +144,6 @@ def deficient(rows: int) -> Setting:
 def drifting(rows: int, drift: str, policy: str = "deterministic") -> Setting:
     """A log whose click rates drift.
 
-    Parameters
-    ----------
     rows : n
     drift : a key of `DRIFTS`; for "sorted" the log is of a classification set, its rows are in the
         order of their ten classes, and the policy is right in half of the cases; for the others it
@@ -194,9 +190,8 @@ def coverage(
     the range, and "snips, frozen" is the percentile bootstrap of r w over the log's mean weight,
     which it takes as fixed.
 
-    All bounds are measured on the same logs. Some of these `evaluate` would refuse, and for some,
-    such as those without clicks, it gives no approximate bounds. Such logs count with the numbers
-    that the formulas give.
+    All bounds are measured on the same logs. Logs that `evaluate` would refuse, or for which it
+    gives no approximate bounds, such as those without clicks, count with the formulas' numbers.
 
     Parameters
     ----------

@@ -18,8 +18,6 @@ def draw(name: str, settings: dict, inputs, targets, study_seed: int, seed: int)
     shows each example of the test part with its right class, so that the CTR of every policy can be
     computed exactly.
 
-    Parameters
-    ----------
     name : the log's id
     settings : the log's settings in the study
     inputs : the tables of the classification set, or the file of the campaign

@@ -181,8 +181,6 @@ def run(job: dict, target, seeds: list[int], train_paths, test_paths, campaign_p
     Learners are paired: they share logs, the random numbers of their fits, and the users of the
     true CTR.
 
-    Parameters
-    ----------
     job : study, study_seed, experiment, stream (the log's id), learner, `learner_settings`,
         `log_settings`, and the experiment's readings
     train_paths, test_paths : logs, one for each seed or one for all
@@ -380,8 +378,6 @@ def estimates(
     The reward model of the doubly robust estimate is each ad's click rate in the training log, in
     every context.
 
-    Parameters
-    ----------
     chosen : the policy on the contexts of the test log
     level : confidence of the bounds
     random : the generator for the bootstrap

@@ -74,8 +74,6 @@ def drift(
     0 and 1 it is Pearson's. Where visits of one user depend on each other, it is divided by the
     design effect (Rao and Scott 1981).
 
-    Parameters
-    ----------
     lengths, sums : int64 and float64 (pieces), the rows of each piece of the log, and the sum of
         their terms
     square : the sum of squares of all terms
@@ -140,7 +138,7 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
 
 
 def no_reward(tally, unit: Unit) -> bool:
-    """Whether all rewards of a log are 0."""
+    """Whether every reward of a log is 0, in the log's own unit."""
     return bool((tally.cells[""].arrays()[1] == unit.nothing).all())
 
 
@@ -167,8 +165,8 @@ def _drifts(tally, unit: Unit) -> Iterator[Problem]:
 
 
 def propensities(summary) -> Iterator[Problem]:
-    """Problems of propensities: those that are not the probabilities by which ads were shown, see
-    `showings.problem`; if there are none, those of `probabilities`.
+    """Problems of propensities by which ads cannot have been shown, see `showings.problem`; if
+    there are none, the problems of `probabilities`.
 
     summary : `tally.Summary`, of all rows
     """
@@ -300,7 +298,7 @@ def alike_ids(ads: Iterable[str]) -> Iterator[Problem]:
 
 
 def sorted_rows(summary) -> Iterator[Problem]:
-    """A warning if rows are sorted by ad or reward, so that their order says nothing of time."""
+    """A warning if rows are sorted by ad or reward: then their order tells nothing of time."""
     if by := summary.showings.sorted_by:
         mend = (
             "Their times are used where order matters"

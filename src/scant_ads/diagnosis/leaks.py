@@ -78,8 +78,8 @@ def problems(head: Visits, nothing: float) -> Iterator[Problem]:
 def _values(head: Visits, name: str, rewarded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A feature's numbers, float64 (rows), and where they are missing, bool (rows).
 
-    A text becomes the share of rewarded rows among the rows with it. Odd rows get the share among
-    even rows, and the other way round, since a rare text would tell its own rows too well.
+    A text becomes the share of rewarded rows among the rows with it: for odd rows the share among
+    even rows, and the reverse, since a rare text would tell its own rows too well.
     """
     if name not in head.categories:
         values = head.feature(name).astype(float)
@@ -94,9 +94,7 @@ def _values(head: Visits, name: str, rewarded: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _auc(values: np.ndarray, positive: np.ndarray) -> float:
-    """The share of pairs of a positive and another row in which the positive one is larger; ties
-    count half.
-    """
+    """The area under the ROC curve of `values` for telling positive rows from others."""
     _, code, count = np.unique(values, return_inverse=True, return_counts=True)
     rank = np.cumsum(count) - (count - 1) / 2
     several = int(np.count_nonzero(positive))
@@ -121,7 +119,7 @@ def late(
     number counts.
 
     lengths, sums, square, cuts, design : of rewards, see `health.drift`
-    tests : how many such tests are made, which share one chance of a false alarm (Bonferroni)
+    tests : how many such tests share one chance of a false alarm (Bonferroni)
     most : the rate of the last parts, as a share of the rate before, below which rewards look not
         joined
     """

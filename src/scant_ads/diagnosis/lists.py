@@ -47,7 +47,7 @@ DAY = 86_400_000_000  # microseconds
 class Key(NamedTuple):
     """Columns whose values may tell which rows are places of one list.
 
-    words : what the columns are called
+    words : what messages call the columns
     visit : int (rows), the code of each row's values
     repeat : the least probability that two rows of a visit have the same ad; 0 if that is unknown
     mend : what to do if each row is a visit of its own
@@ -93,7 +93,7 @@ def problems(head: Visits) -> Iterator[Problem]:
 
 
 def _of_kind(head: Visits) -> Iterator[Problem]:
-    """The error that propensities are not of what is said, place or above."""
+    """The error that propensities are of another kind than the user says, `place` or `above`."""
     if not head.place.any():
         return
     visit = head.list.astype(np.int64)
@@ -104,7 +104,7 @@ def _of_kind(head: Visits) -> Iterator[Problem]:
 
 
 def _keys(head: Visits, place: np.ndarray | None) -> Iterator[Key]:
-    """All that may tell lists apart, the surest first."""
+    """The keys that may tell lists apart, the surest first."""
     uniform = 1 / (head.action.max() + 1)
     if head.id is not None:
         yield Key("--id", codes(*head.id.T), uniform, "", True, True)
@@ -199,7 +199,7 @@ def _hardly_twice(visit: np.ndarray, value: np.ndarray, repeat: float, tests: in
 
 
 def _follow(place: np.ndarray) -> bool:
-    """Whether each row has the first place, or the place after that of the row before, more often
+    """Whether each row has the first place, or the place after the previous row's, in more rows
     than chance explains.
     """
     place = np.unique(place, return_inverse=True)[1]
@@ -217,9 +217,9 @@ def _whole_lists(
     Returns
     -------
     rows : int (lists x places), the rows of these lists
-    mean : float64 (places), of 1 / propensity
-    fall, error : float64 (places), how far the mean is below the first place's, and `SURE`
-        standard errors of this
+    mean : float64 (places), the mean of 1 / propensity
+    fall, error : float64 (places), the first place's mean - this mean, and `SURE` standard errors
+        of the difference
     """
     order = np.lexsort((np.zeros(len(visit)) if place is None else place, visit))
     size = np.bincount(visit)
@@ -239,7 +239,7 @@ def _whole_lists(
 def _given_above(
     head: Visits, place: np.ndarray | None, visit: np.ndarray, mend: str
 ) -> Iterator[Problem]:
-    """The error that propensities are given what stands above."""
+    """The error that propensities are probabilities given what stands above."""
     rows, mean, fall, error = _whole_lists(head, place, visit)
     is_whole = np.abs(fall - np.arange(len(fall))) <= CLOSE + error
     # Slots that have fewer ads each are no such lists: there no other ads are seen.
@@ -255,8 +255,8 @@ def _given_above(
 
 
 def _of_place(head: Visits, visit: np.ndarray) -> Iterator[Problem]:
-    """The error that propensities are those of an ad at its place, or places are counted from
-    below, of lists whose places have the same ads.
+    """The error that propensities are probabilities of an ad at its place, or that places are
+    counted from below, for lists whose places have the same ads.
     """
     rows, mean, fall, error = _whole_lists(head, head.place, visit)
     ads = {*head.action[rows[:, 0]]}

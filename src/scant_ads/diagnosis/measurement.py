@@ -83,7 +83,7 @@ class Rewards:
     policy_rows: dict[str, Counter] = field(default_factory=dict)
 
     def add(self, visits: Visits, marks: np.ndarray, block: np.ndarray) -> None:
-        """Add the next rows of the log. Arguments as `Groups.marks` returns and takes them."""
+        """Add the next rows of the log; `marks` and `block` as in `Groups.marks`."""
         some = np.flatnonzero(visits.reward)
         order = np.argsort(visits.action, kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(visits.action))[:-1])
@@ -111,7 +111,7 @@ def _course(
     """The sums of `Rewards.course`.
 
     marks, block : see `Groups.marks`
-    some : int (rows with a reward), their numbers
+    some : int (rows with a reward), their indices
     """
     place, places = visits.action * np.int64(BLOCKS) + block, len(visits.actions) * BLOCKS
     of_rewards = place[some]
@@ -163,10 +163,10 @@ def _dead(summary, design: float) -> Iterator[Problem]:
 
     design : the design effect, see `Users.design`, by which counts are divided
     """
-    described, looked, tests, impressions, rewarded = _of_groups(summary)
+    described, tested, tests, impressions, rewarded = _of_groups(summary)
     rows, total = impressions.sum(axis=0), rewarded.sum(axis=0)
     dead = (
-        looked
+        tested
         & (total == 0)
         & (_none_of(*(of / design for of in (rows, rows[0], total[0]))) < ALARM / tests)
     )
@@ -183,7 +183,7 @@ def _dead(summary, design: float) -> Iterator[Problem]:
     chance = np.maximum(
         _none_of(of_ads[0], *of_ads[1]), _none_of(of_ads[0], rows / design, total / design)
     )
-    dead = looked & is_feature & (rewarded == 0) & (total > 0) & (chance < ALARM / tests)
+    dead = tested & is_feature & (rewarded == 0) & (total > 0) & (chance < ALARM / tests)
     if dead.any():
         ad, group = np.unravel_index(int(np.argmin(np.where(dead, chance, 1))), dead.shape)
         name = [*summary.showings.ads][ad]
@@ -203,7 +203,7 @@ def _of_groups(summary) -> tuple[list[Group], np.ndarray, int, np.ndarray, np.nd
     Returns
     -------
     described : the groups but the last
-    looked : bool (groups), those to test
+    tested : bool (groups), those to test
     tests : how many tests that makes
     impressions, rewarded : int64 (ads x groups), the rows, and the rows with a reward
     """
@@ -212,13 +212,13 @@ def _of_groups(summary) -> tuple[list[Group], np.ndarray, int, np.ndarray, np.nd
     impressions = np.array([_with_rest(groups, showings.ads[ad][0]) for ad in ads])
     rewarded = np.array([_with_rest(groups, summary.rewards.counts.get(ad, none)) for ad in ads])
     described = groups.described[:-1]
-    looked = np.array(
+    tested = np.array(
         [bool(of.feature) or (of.kind == "time" and not showings.in_no_order) for of in described]
     )
     return (
         described,
-        looked,
-        max((int(looked.sum()) + groups.seen) * (len(ads) + 1), 1),
+        tested,
+        max((int(tested.sum()) + groups.seen) * (len(ads) + 1), 1),
         impressions,
         rewarded,
     )
@@ -228,13 +228,13 @@ def _full(summary, design: float) -> Iterator[Problem]:
     """Groups of visits that all have a reward, although these would be unlikely with `SIMILAR`
     times the odds.
     """
-    described, looked, tests, impressions, rewarded = _of_groups(summary)
+    described, tested, tests, impressions, rewarded = _of_groups(summary)
     rows, total = impressions.sum(axis=0), rewarded.sum(axis=0)
     rest = rows[0] - rows, total[0] - total
     odds = SIMILAR * rest[1] / np.maximum(rest[0] - rest[1], 1e-9)
     chance = (odds / (1 + odds)) ** (rows / design)
     full = (
-        looked & (rows >= FEWEST_FULL) & (rest[0] > 0) & (total == rows) & (chance < ALARM / tests)
+        tested & (rows >= FEWEST_FULL) & (rest[0] > 0) & (total == rows) & (chance < ALARM / tests)
     )
     for group in np.flatnonzero(full)[:1]:
         name, place = described[group].feature, described[group].words
@@ -252,25 +252,25 @@ def _lost(summary, design: float) -> Iterator[Problem]:
     """Problems of ads, or groups of visits, without rewards in some successive parts of the log
     where others have some: their rewards were lost, or not measured yet.
 
-    The least likely loss of an ad, and that of a group, are reported if they are unlikely among all
-    losses that were possible; see `_chances`. Losses from the start, to the end and in between each
-    make a third of all false alarms.
+    The least likely loss of an ad, and of a group, is reported if it is unlikely among all losses
+    that were possible; see `_chances`. Losses from the start, to the end and in between have a
+    third of the error each.
 
     design : the design effect, by which counts are divided
     """
     groups, ads = summary.showings.groups, [*summary.rewards.course]
-    described, looked, *_ = _of_groups(summary)
-    looked &= np.array([bool(group.feature) for group in described])
-    looked[0] = True  # all visits
+    described, tested, *_ = _of_groups(summary)
+    tested &= np.array([bool(group.feature) for group in described])
+    tested[0] = True  # all visits
     course = np.stack([_with_rest(groups, summary.rewards.course[ad]) for ad in ads])
     all_windows = [(start, end) for start in range(BLOCKS) for end in range(start + 1, BLOCKS + 1)]
     windows = [(start, end) for start, end in all_windows if end - start < BLOCKS]
     alike = Counter(map(_ends_of, windows))
-    tests = 3 * (int(looked.sum()) + groups.seen)
+    tests = 3 * (int(tested.sum()) + groups.seen)
     least = dict.fromkeys((DEAD, SEGMENT), (LOSS, ()))
     for start, end in windows:
         others = course[:, 1, start - 1 if start else end] > 0
-        lost = (course[:, 1, start:end] == 0).all(axis=1) & others & looked
+        lost = (course[:, 1, start:end] == 0).all(axis=1) & others & tested
         if not lost.any():
             continue
         for kind, chances in zip(least, _chances(course, lost, start, end, design), strict=True):
@@ -309,8 +309,8 @@ def _lost(summary, design: float) -> Iterator[Problem]:
 
 
 def _ends_of(window: tuple[int, int]) -> tuple[bool, bool]:
-    """Whether some parts of a log begin with its first one, and whether they end with its last
-    one.
+    """Whether a window of parts begins with the log's first part, and whether it ends with the
+    last.
     """
     return window[0] == 0, window[1] == BLOCKS
 
@@ -319,16 +319,16 @@ def _chances(course: np.ndarray, lost: np.ndarray, start: int, end: int, design:
     """The chances of losses in the parts of the log from `start` to before `end`: of ads, and of
     all ads of a group.
 
-    Each ad is looked at in each group, and so are all ads together that lost their rewards there.
-    They are compared with the group, and a group is compared with all visits.
+    Each ad is tested in each group, and so are all ads together that lost their rewards there, by
+    comparison with the group; a group is compared with all visits.
 
     course : int64 (ads x 2 x parts x groups), see `Rewards.course`
     lost : bool (ads x groups), which ads may have lost their rewards
 
     Returns
     -------
-    of_ads, of_groups : float64 (ads + 1 x groups) and (1 x groups), at least 1 where nothing was
-        lost
+    of_ads, of_groups : float64 (ads + 1 x groups), the last row for all these ads together, and
+        (1 x groups); at least 1 where nothing was lost
     """
     from scipy.special import comb
 
@@ -347,16 +347,16 @@ def _chances(course: np.ndarray, lost: np.ndarray, start: int, end: int, design:
 
 
 def _chance_of_loss(rows, rows_around, rewards, all_inside, all_around, design: float):
-    """The chance that all rewards are around some parts of a log, and none inside, if nothing was
-    lost.
+    """The chance that some rows have no reward inside a window of parts of a log, and all rewards
+    in the parts next to it, if nothing was lost.
 
-    If these rows' rate does not change, the number of their rewards inside is hypergeometric. If
-    rates drift, but alike for all rows, their number among all rewards inside is hypergeometric.
-    The larger chance is returned. The parts around are the next ones, since rates may drift.
+    If the rate of the rows does not change, the number of their rewards inside is hypergeometric.
+    If rates drift, but alike for all rows, their number among all rewards inside is hypergeometric.
+    The larger chance is returned.
 
-    rows, rows_around : these rows inside the parts, and around
-    rewards : of these rows, around
-    all_inside, all_around : rewards of all rows compared, with these ones, inside and around
+    rows, rows_around : how many of the rows are inside the window, and around it
+    rewards : how many rewards they have around it
+    all_inside, all_around : the rewards of all rows compared, with these rows, inside and around
     design : the design effect, by which counts are divided
     """
     rows, rows_around, rewards, all_inside, all_around = (
@@ -369,8 +369,8 @@ def _chance_of_loss(rows, rows_around, rewards, all_inside, all_around, design: 
 
 
 def _with_rest(groups: Groups, sums: np.ndarray) -> np.ndarray:
-    """Sums of the groups of `Groups.marks`, int64 (..., groups), and of the rows that are not above
-    the middles.
+    """`sums` of the groups of `Groups.marks`, int64 (..., groups), then of the rows not above each
+    of the middles.
     """
     above = slice(1 + BLOCKS, 1 + BLOCKS + len(groups.middles))
     return np.concatenate([sums, sums[..., :1] - sums[..., above]], axis=-1)
@@ -467,8 +467,8 @@ def _are_as_if_cut(of_ad: Sizes, lower: list[Sizes], size: np.ndarray, count: np
 
 
 def _from_clicks(rewards: Rewards, tally) -> Iterator[Problem]:
-    """Columns `policy:NAME` that show the ad of nearly every row with a reward, though not of
-    others with this ad.
+    """Problems of columns `policy:NAME` that show the ad of nearly every row with a reward, but not
+    of other rows with this ad.
     """
     from scipy.special import bdtrc
 

@@ -37,7 +37,7 @@ class Order:
     timed : whether rows have times
     rewarded : how many rows have a reward
     runs : how many runs of successive rows there are with one ad, and with or without a reward
-    last : of the last row the index of the ad, and whether it has a reward; -1 without rows
+    last : of the last row added, the index of its ad, and whether it has a reward; -1 without rows
     """
 
     rows: int = 0
@@ -76,8 +76,8 @@ class Order:
     def _latest(self, time: np.ndarray, block: np.ndarray) -> np.ndarray:
         """The latest time at which a further row of each part may be kept, int64 (parts).
 
-        It is that of the last row kept, or of the last that further rows alone leave; any time
-        where neither are `KEPT` rows.
+        It is the time of the part's `KEPT`-th row, among the rows kept or among the further rows,
+        whichever is earlier; the largest int64 if neither are so many.
 
         time, block : of the further rows, int64 (rows)
         """

@@ -36,8 +36,8 @@ def problems(head: Visits, reported: Collection[str]) -> Iterator[Problem]:
 
 
 def _distributions(head: Visits) -> Iterator[Problem]:
-    """Features called by the ads, as pi_0 and pi_1, that are from 0 to 1 and sum to 1 in each
-    row.
+    """Warnings of features named after the ads, as pi_0 and pi_1, that are from 0 to 1 and sum to 1
+    in each row.
     """
     numbers = {name for name in head.names if name not in head.categories}
     if len(head.actions) < 2:
@@ -65,7 +65,7 @@ def _distributions(head: Visits) -> Iterator[Problem]:
 
 
 def _candidates(head: Visits) -> Iterator[Problem]:
-    """Texts that are lists, with two ads or more on average, among them the one shown."""
+    """Warnings of texts that are lists of two ads or more on average, among them the one shown."""
     ads = [head.actions[ad] for ad in head.action[:ROWS]]
     for name, texts in head.categories.items():
         lists = eligibility.parts_of([texts[code] for code in head.codes(name)[:ROWS]])
@@ -77,8 +77,8 @@ def _candidates(head: Visits) -> Iterator[Problem]:
 
 
 def _stay(head: Visits, reported: Collection[str]) -> Iterator[Problem]:
-    """Features whose values look like users: visits with the same value nearly always have the same
-    ad.
+    """Warnings of features whose values look like users: visits with the same value nearly always
+    have the same ad.
 
     Where ads are drawn by chance, visit by visit, another visit has this ad with a probability of
     at most the largest propensity: there are not more such visits than in as many tosses of a coin

@@ -32,9 +32,8 @@ are binomial: then an exact test of the sample ratio is made, too, which finds s
 Where it is known which visits could show an ad, its rows are these: X - 1 has an expectation of 0
 in each of them.
 
-It needs of a log only sums, which add up over its parts, and for the rows next to each other the
-first ones of each part of it. Rows of one time have no order: they are put in a random one, since
-files may be sorted by ad.
+Of a log it needs only sums, which add up over its parts, and, for the rows next to each other, the
+first rows of each part. Rows of one time are put in random order, since files may be sorted by ad.
 """
 
 import math
@@ -78,7 +77,7 @@ class Group:
 
     kind : a key of `WEIGHTS`
     words : which rows they are
-    feature : by which they are chosen, or ""
+    feature : the feature by which they are chosen, or ""
     """
 
     kind: str
@@ -212,10 +211,8 @@ def _counts(head: Visits, name: str) -> dict[str, tuple[int, int]]:
 
 
 def _middle(values: np.ndarray) -> float | None:
-    """The median, or the greatest value below it if none is above it; None if all values are the
-    same.
-
-    So some rows are above it, and some are not.
+    """The median, or the greatest value below it if none is above it, so that some values are above
+    the number, and some are not; None if all values are the same.
     """
     values = values[~np.isnan(values)]
     if not len(values) or values.min() == values.max():
@@ -248,7 +245,7 @@ class Showings:
     def add(self, visits: Visits, block: np.ndarray) -> np.ndarray:
         """Add the next rows; returns `Groups.marks` of them.
 
-        block : as for `Groups.marks`
+        block : see `Groups.marks`
         """
         marks = self.groups.marks(visits, block)
         # not upwards: no false alarm
@@ -438,7 +435,7 @@ def _sums(showings: Showings, ad: str, after: np.ndarray) -> np.ndarray:
     """For each of `Groups.described`: rows, rows that show the ad, and the sums of X and X^2;
     float64 (4 x groups).
 
-    after : the sums of the last group, float64 (4)
+    after : the four sums of the last group, from `Order.after`
     """
     rows = showings.eligible.get(ad, showings.rows)
     marked = np.vstack([rows, showings.ads[ad]]) / np.array([1, 1, SCALE, SCALE])[:, None]

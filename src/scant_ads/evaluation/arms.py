@@ -50,7 +50,9 @@ class Always:
         return np.where(fits, index, visits.action)
 
     def _among(self, visits) -> tuple[int, np.ndarray]:
-        """The index of its ad, -1 if no row could show it, and which rows could, bool (rows)."""
+        """The index of its ad, -1 if no row could show it; and in which rows the ad is eligible,
+        bool (rows).
+        """
         index = visits.actions.index(self.ad) if self.ad in visits.actions else -1
         if visits.eligible is None:
             return index, np.ones(len(visits), bool)
@@ -58,7 +60,7 @@ class Always:
 
 
 def with_each(pairs: Iterable[tuple], ads: Iterable[str]) -> list[tuple]:
-    """Names and policies asked for, with one for each ad in place of `EACH`."""
+    """`pairs` of a name and a policy asked for, with a pair for each ad in place of `EACH`."""
     names = [f"{AD}{ad}" for ad in ads]
     if len(names) > MOST:
         raise SettingError(
@@ -72,11 +74,11 @@ def with_each(pairs: Iterable[tuple], ads: Iterable[str]) -> list[tuple]:
 
 
 def control(policies: Mapping) -> str | None:
-    """The name of the control of an A/B test; None if the policies are no such test, or none of
-    them is the control.
+    """The name of the control of an A/B test; None if the policies are no such test, or have no
+    control.
 
-    It is an A/B test if each policy shows one ad to everyone. The control is the only one whose ad
-    is called so, or A if the two ads are called A and B.
+    They are an A/B test if each shows one ad to everyone. The control is the only policy whose ad
+    is called control, or the policy of ad A if the two ads are called A and B.
     """
     if not all(isinstance(policy, Always) for policy in policies.values()):
         return None
@@ -107,8 +109,8 @@ def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple
 
 
 def as_many(weight: np.ndarray, count: np.ndarray) -> bool:
-    """Whether the rows that show an ad are about as many as its propensity says, which is the same
-    in all of them.
+    """Whether the rows that show an ad are about as many as its propensity says; the propensity has
+    to be the same in all these rows.
 
     If rows are independent, one sample in a thousand is wrongly said not to be.
     """
@@ -173,8 +175,8 @@ class Difference(Samples):
         return outside
 
     def _distance(self, difference: float) -> float:
-        """How many standard errors the estimate is away from a difference, at the likeliest rates
-        that have it.
+        """The distance of the estimate from a difference, in standard errors at the likeliest rates
+        with this difference.
         """
         (first, second), (n, m) = self._rates(difference), self.rows
         error = np.sqrt(
@@ -220,8 +222,8 @@ class Ratio(Samples):
         return 1 / inverse if inverse else np.inf
 
     def _distance(self, ratio: float) -> float:
-        """How many standard errors x / n is above ratio * y / m, at the likeliest rates that have
-        the ratio.
+        """How far x / n is above ratio * y / m, in standard errors at the likeliest rates with this
+        ratio; x, y are the clicks, n, m the rows of the samples.
         """
         (x, y), (n, m) = self.clicks, self.rows
         linear, square = n * ratio + x + m + y * ratio, (n + m) * ratio
@@ -236,7 +238,7 @@ class Ratio(Samples):
 
 
 def _in_errors(gap: float, error: float) -> float:
-    """A gap in standard errors; infinite if it is above 0 and the error is none."""
+    """A gap in standard errors; if the error is 0, infinite for a gap above 0, else 0."""
     if error > 0:
         return gap / error
     return np.inf if gap > 0 else 0.0

@@ -119,9 +119,9 @@ class Basis:
         return tally if self.same_log else self.training.tally
 
     def _note(self, name: str, listed: Iterable) -> None:
-        """Note warnings of a log, and what they leave without an answer.
+        """Note a log's problems that limit answers, in `notes`, `careful`, `doubts`, `hindsight`.
 
-        listed : of `overview.problems`
+        listed : see `overview.problems`
         """
         for _, problem, _ in listed:
             if problem.kind in (*REPEATED, *DOUBTS):
@@ -261,7 +261,7 @@ def check_declared(declared: float | str | None) -> None:
 def _least(
     name: str, tally: Tally, declared: float | str | None, shares: Mapping[str, float] | None
 ) -> tuple[float | None, bool]:
-    """The least propensity possible, None if it is `UNKNOWN`, and whether it is the only one.
+    """The least propensity possible, None if it is `UNKNOWN`; and whether it is the only one.
 
     shares : the propensity of each ad, if that is the same in all rows; see `Showings.shares`
     """

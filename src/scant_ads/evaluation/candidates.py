@@ -102,9 +102,10 @@ def _meant(policy, columns: tuple[str, ...]) -> Policy | Always | Column:
 
 
 def with_baseline(named: Mapping, baseline: str | None, alone: bool) -> tuple[dict, str]:
-    """The policies by name, with the one first that others are compared with, and its name.
+    """The policies by name, with the baseline, which others are compared with, first; and the
+    baseline's name.
 
-    baseline : that name, or the id of an ad; None for the control of an A/B test, if there is one,
+    baseline : its name, or the id of an ad; None for the control of an A/B test, if there is one,
         else today's policy
     alone : whether there is no training log, so that today's policy logged the test
     """

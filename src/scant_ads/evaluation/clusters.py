@@ -80,7 +80,7 @@ class Users:
             self.settle()
 
     def settle(self) -> "Users":
-        """Merge all that waits; returns itself."""
+        """Merge all of `waiting` into `sums`; returns itself."""
         parts, self.waiting = [part for part in (self, *self.waiting) if len(part.key)], []
         if len(parts) > 1:
             key = np.concatenate([part.key for part in parts])
@@ -161,7 +161,7 @@ class ByUser:
         return self._of_pair(quotients.rate, pair, largest, supported and np.isfinite(largest[0]))
 
     def missed(self, policy: str) -> Quotient:
-        """The mean of w (1 - r): by how much a policy's visits fall short of a click each."""
+        """The mean of w (1 - r), what a policy misses: 1 - its CTR if weights average 1."""
         weight, terms = self._sums(policy)
         return self._quotient(
             weight - terms, self.visits, NO_RANGE, quotients.marks_between(0.0, np.inf)
@@ -187,8 +187,8 @@ class ByUser:
         return self._of_pair(quotients.difference, pair, largest)
 
     def lift(self, pair: tuple[str, str], largest: tuple[float, float]) -> Quotient | None:
-        """The CTR of the first of two policies over that of the second; None without a click of
-        it.
+        """The CTR of the first of two policies over the CTR of the second; None if the second has
+        no click.
         """
         if not self._sums(pair[1])[1].any():
             return None
@@ -216,7 +216,7 @@ class ByUser:
     def _of_pair(
         self, kind, pair: tuple[str, str], largest: tuple[float, float], supported: bool = True
     ) -> Quotient:
-        """The quotient that `kind` says of two policies; see `rate`."""
+        """The `kind` (`quotients.rate`, `difference` or `ratio`) of two policies; see `rate`."""
         (weight, gain), (other, other_gain) = map(self._sums, pair)
         fixed = pair[1] in ("", Logging.kind)
         corners = quotients.corners(kind, largest, fixed) if np.isfinite(largest[0]) else NO_RANGE
@@ -228,7 +228,7 @@ class ByUser:
     def _quotient(
         self, gain, stake, corners: np.ndarray, marks: np.ndarray, excess=None
     ) -> Quotient:
-        """The quotient of two sums by user; users of a stage who are alike are counted."""
+        """The quotient of two sums by user, in which equal users of a stage share one cell."""
         terms = np.vstack([gain, stake, np.zeros(len(gain)) if excess is None else excess])
         code = hashing.of_columns(self.stage, *(terms + 0.0).view(np.uint64))
         _, first, count = np.unique(code, return_index=True, return_counts=True)

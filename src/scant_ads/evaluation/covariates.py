@@ -50,8 +50,6 @@ class Adjusted:
 def adjusted(column: str, test: Log, train: Log | None) -> Adjusted:
     """The test with rewards less what a covariate tells of them.
 
-    Parameters
-    ----------
     column : a numeric feature of the logs
     test : the log to judge policies on, in memory
     train : another part of the same log, which tells the slope; None for the first rows of the test

@@ -87,7 +87,7 @@ class Judge:
 
     Attributes
     ----------
-    alike : how many ads today's policy shows alike; None if it does not
+    alike : how many ads today's policy shows, if with equal probability; else None
     """
 
     def __init__(
@@ -132,8 +132,8 @@ class Judge:
         return self.baseline == Logging.kind
 
     def judge_all(self, named: Mapping[str, Policy | Always | Column]) -> None:
-        """Evaluate policies by name; and the one that shows all ads alike, unless it is today's, or
-        only ads are asked for.
+        """Evaluate policies by name; and the uniform policy, unless it is today's, or only ads are
+        asked for.
         """
         if not (self.today_is_uniform or self.places) and (
             not candidates.only_ads(named) or self.baseline == Uniform.kind
@@ -210,7 +210,7 @@ class Judge:
             row |= {"needed_train": row["needed_test"] / self.tally.rows * self.of_today.rows}
 
     def _lifts_of_periods(self, name: str, course: Course | None) -> dict[str, float]:
-        """The lifts in parts of the log, see `periods.lifts`; notes it if they fall."""
+        """The lifts in parts of the log, see `periods.lifts`; adds a note if they fall."""
         base = Course.of(self.tally, "") if self.over_today else self.judged[self.baseline].course
         if (
             self.basis.in_no_order
@@ -294,7 +294,7 @@ class Judge:
         return clusters.ByUser(tally.users, tally.uniform_divisor, random)
 
     def _rate_by_user(self, key: str, largest: float) -> lifts.Bounds | Quotient | None:
-        """The bounds of a policy's CTR for which only users are independent; None if visits are."""
+        """The bounds of a policy's CTR by user; None if all visits are independent."""
         if self.users is None:
             return None
         if self.least_propensity is not None or self.places:
@@ -316,7 +316,7 @@ class Judge:
         return Judged("", 1.0, self.today) if self.over_today else self.judged[self.baseline]
 
     def _lift(self, judged: Judged) -> lifts.Bounds | Quotient | arms.Ratio:
-        """The bounds of a policy's CTR over today's, or the baseline's; see `Judged`."""
+        """The bounds of a policy's CTR / CTR of the policy that it is compared with."""
         base, pair = self._base(), (judged.key, self._base().key)
         lift = None
         largest = (judged.largest, base.largest)
@@ -332,7 +332,7 @@ class Judge:
         return lift or lifts.quotient(judged.bounds, base.bounds)
 
     def _gain(self, judged: Judged) -> lifts.Moved:
-        """The bounds of 1 plus by how much a policy's mean is above today's, or the baseline's."""
+        """The bounds of 1 + a policy's mean - mean of the policy that it is compared with."""
         base = self._base()
         mean = self._difference(base, judged) if self._at_once else None  # as in the table of pairs
         if mean:
@@ -347,8 +347,8 @@ class Judge:
 
         cells : the weights, rewards and counts of the rows; for today's policy, "", of the rows of
             its log
-        weights : those possible, if they are few and known, so that Clopper-Pearson's bound can be
-            given
+        weights : the possible weights, if they are few and known: then there is Clopper-Pearson's
+            bound
         of_users : the bounds by user, where users are known
         """
         weight, reward, count = cells
@@ -452,8 +452,8 @@ class Judge:
     def _with_notices(
         self, estimate: evaluation.Evaluation, key: str, tally: Tally, of_users
     ) -> evaluation.Evaluation:
-        """An estimate, without the warning of its mean weight if that may be 1; refused for showing
-        all ads alike if the log lacks some of them.
+        """An estimate, without the warning of its mean weight if that may be 1; the uniform
+        policy's is refused if the log lacks some ads.
         """
         if self.places:
             return self.places.diagnosed(key, estimate)
@@ -505,8 +505,8 @@ class Judge:
     def _difference(
         self, judged: Judged, other: Judged
     ) -> lifts.Bounds | Quotient | arms.Difference | None:
-        """The bounds of how much higher the CTR of the first of two policies is; None if that
-        cannot be told.
+        """The bounds of the CTR of the first of two policies - CTR of the second; None if there are
+        none.
         """
         if not judged.key:
             mirrored = self._difference(other, judged)
@@ -549,7 +549,7 @@ class Judge:
         )
 
     def _withhold(self) -> None:
-        """Take all numbers out of the rows, since ads were not shown by the propensities."""
+        """Replace all numbers in `rows` by NaN, since ads were not shown by the propensities."""
         self.notes.insert(0, f"{self.basis.test.name}: {self.basis.wrong.mend}")
         for row in self.rows:
             row |= _withheld(row) | {"refused": self.basis.wrong.kind}
@@ -597,7 +597,7 @@ class Judge:
 
 
 def _withheld(row: Mapping) -> dict[str, float]:
-    """NaN for the numbers of a row that mean nothing if its weights are wrong."""
+    """By name, NaN for each number of a row that means nothing if its weights are wrong."""
     of_places = {key for key in row if key.startswith(lists.PLACE)}
     return dict.fromkeys((WITHHELD & row.keys()) | of_places, np.nan)
 

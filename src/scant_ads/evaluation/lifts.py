@@ -38,7 +38,7 @@ class Bounds:
     lower, upper : functions of the confidence
     grown : a function of a factor: the bounds of a log with so many times the rows that is like
         this one
-    estimate : the estimate that they are of, if it is their own
+    estimate : their own, which replaces the importance-weighted estimate; None without
     """
 
     lower: Callable[[float], float]
@@ -50,9 +50,9 @@ class Bounds:
 def of_rows(
     kind, both: Both, largest: tuple[float, float], random: np.random.Generator
 ) -> Quotient | Bounds | None:
-    """The quotient that `kind` says, see `quotients.rate`, of rows in random order; None if all
-    stakes are 0.
+    """The quotient of rows in random order; None if all stakes are 0.
 
+    kind : `quotients.rate`, `difference` or `ratio`
     both : the weights w and v of two policies, and the rewards
     largest : the weights w and v possible
     random : the generator of the order
@@ -213,11 +213,10 @@ def excludes(bounds, value: float, above: bool, level: float) -> bool:
 
 
 def needed(bounds: Bounds | Quotient, nothing: float, above: bool, level: float) -> float:
-    """How many times the rows leave out a value with an even chance, if the log with more rows is
-    like this one.
+    """How many times as many rows it takes for the interval to leave out a value with an even
+    chance, if the larger log is like this one; infinity above `HOPELESS`.
 
     In logs like this one a bound is about as often above its value in the average log as below it.
-    Infinity for more than `HOPELESS` times.
 
     nothing : the value that the two-sided interval is to leave out, with a confidence of `level`
     above : whether the interval is to be above it
@@ -259,7 +258,7 @@ def lift(
 
 
 def verdict(row: Mapping, lift: Bounds, level: float, rows: int) -> dict:
-    """Whether a policy is better, which the interval of its lift says; if that is open, how many
+    """The columns `verdict`, by the interval of a row's lift, and, if open, `needed_test`, how many
     rows would tell.
 
     lift : the bounds of 1 plus the lift
@@ -300,9 +299,7 @@ def _few(both: Both, largest: tuple[float, float], random) -> tuple[np.ndarray, 
 def _thinned(
     weight, reward, count, largest: float, random
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cells whose weights and rewards are rounded up or down at random, so that expectations stay
-    the same.
-    """
+    """Fewer cells: weights and rewards are rounded up or down at random, expectations kept."""
     first, second = weight, reward
     of_rewards = BITS - FINER * (len(np.unique(weight)) <= FEW)
     # of weights, then of rewards: the two change places

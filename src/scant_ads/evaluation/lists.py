@@ -66,7 +66,7 @@ class Places:
         return self.log.weights[:, self.number(key)]
 
     def number(self, key: str) -> int:
-        """The number of a policy's column."""
+        """The index of a policy's column."""
         return self.log.policies.index(key.removeprefix(logs.POLICY))
 
     def columns(self, key: str, unit: Unit) -> dict:
@@ -132,9 +132,14 @@ class Places:
         )
 
     def _mean_weight(self, key: str) -> tuple[int, float, float, bool]:
-        """The place whose mean weight is farthest from 1, measured by its error, of those that the
-        log carries, from 0; that mean, and its error; and whether its largest weights are so far
-        apart that larger ones are likely, which the log lacks by chance.
+        """Where a policy's mean weight is farthest from 1, in units of its error.
+
+        Returns
+        -------
+        worst : the place, from 0, of those that the log carries
+        mean, error : of the weights there
+        grow : whether the largest weights are so far apart there that the log is likely to lack
+            larger ones by chance
         """
         weight, place = self.weight(key), self.log.place
         depth = self.depth(weight)
@@ -202,7 +207,7 @@ class Carried:
     depth: int = 0
 
     def ends(self, rows: int) -> list[tuple]:
-        """Gain and excesses at the ends of the ranges of a list of so many rows."""
+        """The pairs of gain and excesses at the ends of the ranges of a list of `rows` rows."""
         groups = np.minimum(np.arange(min(rows, self.depth)), GROUPS - 1)
         nothing = -np.bincount(groups, minlength=GROUPS)
         heaviest = nothing + np.eye(GROUPS) * self.largest * (self.depth > 0)
@@ -265,7 +270,7 @@ class ByList(clusters.ByUser):
             )
 
     def _of_pair(self, kind, pair, largest=None, supported=True) -> lifts.Bounds | Quotient:
-        """The bounds of the quotient that `kind` says of two policies; see `ByUser.rate`."""
+        """The bounds of the `kind` of two policies; see `ByUser._of_pair`."""
         first, second = map(self.carried, pair)
         gain, stake = kind(first.gain, second.gain, self.visits)
         corners = np.array(
@@ -291,7 +296,7 @@ class ByList(clusters.ByUser):
 
 
 def _widened(bounds: Quotient, below: float, above: float) -> lifts.Bounds:
-    """Bounds further down, and further up, by these shares."""
+    """Bounds whose lower ends are `below` further down, and upper ends `above` further up."""
     return lifts.Bounds(
         lambda level: bounds.lower(level) - below,
         lambda level: bounds.upper(level) + above,

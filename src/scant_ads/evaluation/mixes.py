@@ -59,8 +59,8 @@ def of_uniform(tally: Tally) -> dict[str, float]:
 def compared(
     mix: Mapping[str, float], today: Mapping[str, float]
 ) -> tuple[list[tuple[str, float, float]], int]:
-    """The ads that a policy or today's shows most, each with both shares, and how many others
-    either shows.
+    """The ads that a policy or today's policy shows most, each with both policies' shares; and how
+    many other ads either shows.
     """
     shares = {
         ad: (mix.get(ad, 0.0), today.get(ad, 0.0))

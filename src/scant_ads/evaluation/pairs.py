@@ -25,8 +25,8 @@ COLUMNS = ("policy", "other", "difference", "low", "high", "better", "needed")
 def holm(decide: Mapping[object, Callable[[float], str]], level: float) -> dict[object, str]:
     """The answers that hold together with a confidence of `level` (Holm 1979).
 
-    decide : by question, its answer at a confidence, "" where it has none; more confidence never
-        adds an answer
+    decide : by question, a function from a confidence to the answer, "" if open; a higher
+        confidence never adds an answer
     """
     answers, left = {}, dict(decide)
     while left:
@@ -46,8 +46,7 @@ def pairs(
 ) -> list[dict]:
     """Which is better of each pair of policies.
 
-    bounds : by pair, how much higher the CTR of the first is by estimate, and the bounds of this,
-        see `lifts.Bounds`
+    bounds : by pair, the difference of CTRs, first - second, by estimate, and its `lifts.Bounds`
     rows : of the log
 
     Returns
@@ -55,7 +54,7 @@ def pairs(
     rows : one mapping for each pair, with policy, other; difference of their CTRs with low and
         high, each interval by itself with a confidence of `level`; better, the better one, or "" if
         that is open: all answers hold together with this confidence; needed, how many rows would
-        tell with an even chance if the estimate is right, NaN if it is told
+        tell with an even chance if the estimate is right, NaN if `better` is known
     """
 
     def better(pair):

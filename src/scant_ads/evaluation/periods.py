@@ -61,8 +61,8 @@ class Course:
         return cls(rows, sums, square, both / total - mean * today)
 
     def part(self, pieces: np.ndarray) -> tuple[float, float, float, float]:
-        """Of some pieces, bool: rows, mean, its variance, and how many rewards of equal size would
-        tell as much.
+        """Of some pieces, bool (pieces): rows, mean, variance of the mean, and the effective number
+        of rewards.
         """
         rows, total = self.rows[pieces].sum(), self.rows.sum()
         if not rows:

@@ -58,12 +58,12 @@ def rate(first, second, visits):
 
 
 def difference(first, second, visits):
-    """Gain and stake for the mean of w r - v r; arguments are as those of `rate`."""
+    """Gain and stake for the mean of w r - v r; arguments as of `rate`."""
     return first - second, visits
 
 
 def ratio(first, second, visits):
-    """Gain and stake for the mean of w r over that of v r; arguments are as those of `rate`."""
+    """Gain and stake for the mean of w r / mean of v r; arguments as of `rate`."""
     return first, second
 
 
@@ -73,7 +73,7 @@ def corners(kind, largest: tuple[float, float], fixed: bool) -> np.ndarray:
 
     kind : `rate`, `difference` or `ratio`
     largest : the largest weights w and v possible
-    fixed : whether v is always `largest`
+    fixed : whether v is always `largest[1]`
     """
     second = largest[1:] if fixed else (0.0, largest[1])
     w, v, r = (part.ravel() for part in np.meshgrid((0.0, largest[0]), second, (0.0, 1.0)))
@@ -273,11 +273,11 @@ class Quotient:
 
 
 def regressed(sums: np.ndarray, products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The slopes of gain and stake on the excesses, float64 (2 x excesses x ...), and gain over
-    stake, each less what its slopes tell, (...); NaN without.
+    """The slopes of gain and stake on the excesses, float64 (2 x excesses x ...); and gain / stake
+    after this regression, (...), NaN without a stake.
 
     sums : float64 (terms x ...), of gain, stake and excesses
-    products : float64 (terms x terms x ...), of two of them
+    products : float64 (terms x terms x ...), the sums of products of two of these terms
     """
     inverse = np.linalg.pinv(products[2:, 2:].T, SINGULAR, hermitian=True)
     slopes = np.einsum("ij...,...jk->ik...", products[:2, 2:], inverse)

@@ -34,9 +34,7 @@ class Evaluation:
     seed : of the order of the rows for the betting bounds
     policies : the learnt policies, by name
     comparisons : one mapping for each pair of policies that can be compared; see `pairs.pairs`
-    choice : which policy to choose; see `pairs.chosen`. Also its lift; lift_lower and lift_upper,
-        bounds that hold however it was chosen; better, whether the lower one is above 0, and worse,
-        whether the upper one is below 0. None if no policy can be judged
+    choice : which policy to choose, see `pairs.chosen`; None if no policy can be judged
     unit : what rewards are counted in; numbers of rows, comparisons and choice are in it, and
         shares for clicks
     mix : by policy, the share of visits in which it shows each ad, by its id; see `mixes`
@@ -67,12 +65,12 @@ class Evaluation:
 
     @property
     def judged(self) -> list[dict]:
-        """The rows of the policies that are compared with it."""
+        """The rows of the policies that are compared with the baseline."""
         return [row for row in self.rows if row["verdict"]]
 
     def guarded(self, name: str, share: float, other: "Evaluation") -> "Evaluation":
-        """The same with a guard rail: the mean of another reward, which is not to fall by more than
-        a share.
+        """This evaluation with a guard rail: the mean of another reward, which is not to fall by
+        more than a share.
 
         name : of the guard rail
         share : such as 0.05
@@ -164,7 +162,7 @@ class Evaluation:
         return [key for key in self.rows[0] if key.startswith(PLACE)][:PLACES]
 
     def headings(self) -> tuple[str, ...]:
-        """What is above `table`."""
+        """The headings of the columns of `table`."""
         return text.headings(self.unit, len(self._places))
 
     def table(self) -> list[tuple[str, ...]]:
@@ -182,7 +180,7 @@ class Evaluation:
 
     @property
     def whose(self) -> str:
-        """Whose rate a lift is over, in words."""
+        """Whose rate lifts are relative to, in words."""
         return "today's" if self.baseline == Logging.kind else f"that of {self.baseline}"
 
     def guard_table(self) -> list[tuple[str, ...]]:
@@ -372,7 +370,7 @@ class Evaluation:
 
 
 def _rates(unit: Unit) -> str:
-    """What the table has, in words."""
+    """What the table's means are, in words."""
     if unit.places:
         return f"{unit.events.capitalize()} a visit (lists of {unit.places:.3g})"
     if unit.clicks:

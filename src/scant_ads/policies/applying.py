@@ -25,8 +25,8 @@ class Applied:
     """What `apply` has done.
 
     rows : the number of visits
-    epsilon, seed : of what was drawn
-    shown : by ad, how many visits it is shown to
+    epsilon, seed : of the exploration
+    shown : by ad, the number of visits that get it
     """
 
     rows: int
@@ -41,10 +41,10 @@ def drawn(
     """The ad to show on each visit, int32 (rows), and the probability with which it was chosen,
     float64 (rows).
 
-    u : float64 (rows), one number of the uniform distribution on [0, 1) for each visit, so that it
-        does not matter how visits are put into batches: below epsilon, it tells which of the other
-        ads, or other eligible ads, is shown
-    epsilon : other than the policy's own
+    u : float64 (rows), one draw from the uniform distribution on [0, 1) for each visit, so that it
+        does not matter how visits are put into batches; if it is below epsilon, it picks one of the
+        other (eligible) ads
+    epsilon : of the exploration; None for the policy's own
     """
     choice = policy.choice(contexts, epsilon)
     if not choice.epsilon:
@@ -76,22 +76,20 @@ def apply(
     progress=silent,
     eligible: str = "",
 ) -> Applied:
-    """Choose an ad for each visit in a file, batch by batch, and write them with their
+    """Choose an ad for each visit in a file, batch by batch, and write the ads with their
     propensities.
 
-    Parameters
-    ----------
     policy : a fitted one
     path : the visits: CSV, which may be packed, parquet or Arrow, with the features of the policy;
         other columns are passed over
     target : the file to write, CSV if its name ends in .csv, else parquet: the columns of `keep`,
         and then action and propensity, which make a log once rewards are known
-    epsilon : other than the policy's own
-    seed : of exploration; None draws one. Visits of another day need another one
+    epsilon, seed : of the exploration; None for the policy's own epsilon, and for a seed that is
+        drawn. Visits of another day need another seed
     keep : columns of the visits to write again, such as an id
     progress : called with a sentence on each step that begins
-    eligible : the column of lists of eligible ads; the one that the policy was learnt with, if
-        there was one, unless said
+    eligible : the column of lists of eligible ads; "" for the one that the policy was learnt with,
+        if there was one
     """
     files.check_outputs([target], [path, *policy.inputs])
     if clashing := [name for name in keep if name in CHOSEN or keep.count(name) > 1]:

@@ -44,8 +44,7 @@ class Encoder:
     encoded: tuple[str, ...]
 
     def transform(self, visits: Visits, where="log") -> Log:
-        """The log with encoded features, which are the array of `visits` itself if nothing is to be
-        done.
+        """The log with encoded features: the array of `visits` itself, if that needs no change.
 
         visits : a log whose features have these names, in this order
         """
@@ -123,8 +122,8 @@ def encoded_names(names, texts, numeric, lacking, places) -> tuple[str, ...]:
 
 
 def _codes(visits: Visits, texts: Mapping[str, tuple[str, ...]]) -> np.ndarray:
-    """The codes of text features by the texts of the training log, int32 (rows x features); -1 for
-    another text.
+    """The codes of text features, by the texts that the training log has, int32 (rows x features);
+    -1 for a text that it lacks.
     """
     codes = np.empty((len(visits), len(texts)), np.int32)
     for column, (name, labels) in enumerate(texts.items()):

@@ -40,7 +40,7 @@ class Learnt:
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """The ids of the ads that it knows."""
+        """The ids of the ads that the policy knows."""
         return self.fitted.model.actions
 
     def choice(self, visits: Visits, epsilon: float = 0.0) -> policies.Choice:
@@ -66,8 +66,8 @@ class Learnt:
 
 
 def log_loss(model: scorers.Model, log: Log) -> float:
-    """The log loss of the clicks on the ads shown. Scores are log odds, of a ranker less its
-    threshold, of regressions the chances themselves; 0 for a learner without scores.
+    """The log loss of the clicks on the ads shown; 0 for a learner without scores. Scores are taken
+    for log odds, a ranker's after its threshold is subtracted; a regression's for probabilities.
     """
     from scipy import special
 
@@ -80,8 +80,8 @@ def log_loss(model: scorers.Model, log: Log) -> float:
 
 
 def kept_fit(fits: list[run.Fit], held_out: Log) -> run.Fit:
-    """The last of some fits, which is to all rows; or the fit to a part of them with the same
-    lambda, if it earns more, beyond chance, on the rows held out.
+    """The last of some fits, made on all rows; or the fit with the same lambda that was made on a
+    part of them, if it earns more, beyond chance, on the rows held out.
     """
     *grid, refitted = fits
     validated = next(fit for fit in grid if fit.regularisation == refitted.regularisation)
@@ -94,9 +94,9 @@ def kept_fit(fits: list[run.Fit], held_out: Log) -> run.Fit:
 
 
 def probability(choice: policies.Choice, action: np.ndarray) -> np.ndarray:
-    """A policy's probability of each ad logged, float64 (rows); 0 for an ad that it does not know.
+    """A policy's probability of each logged ad, float64 (rows); 0 for an ad that it does not know.
 
-    action : int (rows), indices of the policy's ads; -1 for others
+    action : int (rows), the logged ad's index among the policy's ads; -1 for others
     """
     learnt = action >= 0
     return np.where(learnt, choice.probability(np.where(learnt, action, 0)), 0.0)
@@ -111,15 +111,13 @@ def split(
 ) -> np.ndarray:
     """Split a log into a training part and a test part: which rows train, bool (rows).
 
-    Parameters
-    ----------
-    rows : of the log
-    share : of the rows that train
-    seed : of the rows drawn at random, if there are no times
-    times : of the rows; the earliest train, and of equal times the first rows
-    together : of the rows, such as users, or ids of requests; rows that are equal in it are in one
-        part. Without times, this share of its values is drawn; by time, if one row of a value
-        trains, all rows of that value do
+    rows : how many rows the log has
+    share : how many of them train, from 0 to 1
+    seed : of the draw of rows, if there are no times
+    times : (rows); the earliest rows train, and of equal times the first rows
+    together : (rows), such as users, or ids of requests; rows with the same value are in one part.
+        Without times, this share of the values is drawn; by time, if one row of a value trains, all
+        rows of the value do
     """
     if together is not None and times is None:
         values, code = np.unique(together, return_inverse=True)

@@ -41,10 +41,10 @@ class Policy:
         scikit-learn model, a clone of which is fitted to each ad: a classifier to its clicks, which
         it scores by `predict_proba`, or a regressor to its rewards, by `predict`. Rewards other
         than 0 and 1 are for regressors, and for "forest", "cost-sensitive-oaa" and "filter-tree"
-    epsilon : the share of visits in which another ad is shown, all others alike
-    lambdas : the grid of regularisation; the best is chosen on a part of the log. Forests and
-        models of your own have none
-    validation : the share of that part
+    epsilon : the share of visits in which one of the other ads is shown, drawn uniformly
+    lambdas : the grid of regularisation; the best is chosen on rows of the log that are held out.
+        Forests and models of your own have none
+    validation : the share of rows held out
     threshold : what a ranker's thresholds maximise, "f1", "precision", "recall" or "none"
     select : the share of features kept, by information gain
     standardise : whether features get mean 0 and deviation 1 (never for forests)
@@ -149,7 +149,7 @@ class Policy:
         """A copy that is fitted to a log.
 
         encoded : the encoder of this log, and the log as it encodes it, if they are known
-        progress : called with a sentence on each step that begins
+        progress : see `fit`
         """
         copy = type(self)(**self.get_params(deep=False))
         copy.learnt = self._learnt(train, encoded, progress)
@@ -292,7 +292,7 @@ class Policy:
 
         contexts : a `Log`, or a data frame with the features of the training log, and its lists of
             eligible ads, if it had some; other columns are ignored
-        epsilon : other than the policy's own
+        epsilon : of the exploration; None for the policy's own
 
         Raises
         ------

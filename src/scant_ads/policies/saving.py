@@ -45,7 +45,7 @@ def save(policy, path) -> None:
 
 
 def _content(policy) -> tuple[dict[str, np.ndarray], dict]:
-    """The arrays of a fitted policy, each of one dimension, and what else its file says."""
+    """The contents of a policy's file: arrays of one dimension by name, and settings for JSON."""
     learnt, settings = policy._required(), policy.get_params(deep=False)
     fit, encoder, model = learnt.fitted, learnt.encoder, learnt.fitted.model
     arrays = {
@@ -74,9 +74,7 @@ def _content(policy) -> tuple[dict[str, np.ndarray], dict]:
 
 
 def check_kind(policy) -> None:
-    """Raise a SettingError for a policy that cannot be saved, whatever it learns: one by a model of
-    the user's own.
-    """
+    """Raise a SettingError for a policy by a model of the user's own, which cannot be saved."""
     if not isinstance(policy.kind, str):
         raise SettingError(
             f"a policy that scores by {policy.name} cannot be saved: a file of it would have to "
@@ -86,11 +84,11 @@ def check_kind(policy) -> None:
 
 
 def load(path, policy_class: type):
-    """Read the policy that `save` wrote. What is read, saved again, would be the same.
+    """Read the policy that `save` wrote; saved again, it would give the same file.
 
     Raises
     ------
-    DataError, SettingError : there is no such file; or it says what no policy has learnt
+    DataError, SettingError : there is no such file, or it holds what `save` cannot have written
     """
     if not Path(path).is_file():
         raise DataError(path, "there is no such file")
@@ -113,18 +111,18 @@ def load(path, policy_class: type):
         policy = policy_class(**settings | {"lambdas": tuple(settings["lambdas"])})
         policy._checked()
         policy.learnt = _learnt(arrays, described)
-        for part, said in zip(_content(policy), (arrays, described), strict=True):
+        for part, stored in zip(_content(policy), (arrays, described), strict=True):
             for name, value in part.items():
-                _require(_is_same(value, said[name]), name)
+                _require(_is_same(value, stored[name]), name)
         return policy
 
 
-def _is_same(value, said) -> bool:
-    """Whether what a file says is the value, and all its numbers are finite."""
+def _is_same(value, stored) -> bool:
+    """Whether the value stored in a file equals another one, and all its numbers are finite."""
     if not isinstance(value, np.ndarray):
-        return value == said
+        return value == stored
     finite = (np.abs(value) <= LARGEST).all()
-    return value.dtype == said.dtype and np.array_equal(value, said) and finite
+    return value.dtype == stored.dtype and np.array_equal(value, stored) and finite
 
 
 def _learnt(arrays: dict[str, np.ndarray], described: dict) -> learning.Learnt:
@@ -204,7 +202,7 @@ def _arrays(model: scorers.Model) -> dict[str, np.ndarray]:
 def _restored(
     model: scorers.Model, arrays: dict[str, np.ndarray], regularisation: float
 ) -> scorers.Model:
-    """The model with its scorers, or its learner of the whole log."""
+    """The model with its scorers, or its learner of the whole log, made from stored arrays."""
     trained = ~model._untrained()
     ads, d = len(trained), len(model.centre)
 

@@ -44,8 +44,8 @@ class Units:
         alike; None for a log that has them
     propensity_of : what the propensities of lists are of, one of `lists.KINDS`; None where rows are
         visits of their own
-    less : whether less is better, so that rewards are minus what is written; None where it is asked
-        if the name of the column is one of costs
+    less : whether less is better, so that rewards are minus what is written; None to ask the user
+        if the column is called like a cost
 
     Raises
     ------
@@ -119,7 +119,7 @@ class Units:
         return shares / (self.reward_max - self.reward_min)
 
     def refusal(self, value: float, low: float, high: float, currency: str) -> tuple[str, str]:
-        """Why a value is no reward, and the options under which the whole column can be read.
+        """Why a value is no reward, and advice: options by which the whole column can be read.
 
         value : the value, as written
         low, high : the least and the largest value of the column, as written

@@ -15,11 +15,8 @@ from scant_ads.reading.visits import ELIGIBLE, KEY, Options, Problem, Visits
 def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> Iterator:
     """Visits in a file, as Arrow tables of at most `rows` rows, one after the other.
 
-    The file is read as a log is, cells of text as the features ask for; see `formats.opened`. A
-    feature `COLUMN.KEY` may be in a column of JSON objects, or of structs.
+    The file is read as a log is, see `formats.opened`, and cells of text as the features ask for.
 
-    Parameters
-    ----------
     path : CSV, which may be packed, parquet or Arrow
     names, texts : the features, and those of them that are text
     keep : other columns to read
@@ -45,7 +42,9 @@ def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> I
 
 
 def _chosen(path, columns, names, keep) -> list[str]:
-    """Those of a file's columns that are features or to be kept, or one-hot encoded."""
+    """The columns of a file to read: `keep`, one-hot columns, and those that are features or may
+    hold some. An error if one of `keep`, or a feature, is absent.
+    """
     _absent(columns, names, path)
     if lacking := [name for name in keep if name not in columns]:
         raise SettingError(f"{path}: {unknown('column', lacking[0], columns)}")
@@ -60,8 +59,6 @@ def contexts(
 ) -> Visits:
     """The features of visits that no ad was chosen for yet.
 
-    Parameters
-    ----------
     table : Arrow; columns that are no features are passed over
     names : of the features, in their order; a one-hot column ("variable=category") that is absent
         is 0, if another of its variable is there; `COLUMN.KEY` may be in a column of JSON objects,
@@ -120,7 +117,7 @@ def _refuse(problems: list[Problem], where, first: int) -> None:
 
 
 def _holders(columns, names: tuple[str, ...]) -> dict[str, list[str]]:
-    """The columns that may hold features that are no columns, and these features."""
+    """By column that may hold features which are no columns of their own, these features."""
     all_columns, holders = {*columns}, {}
     others = all_columns - {*names}
     for name in names:
@@ -161,8 +158,8 @@ def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists:
 
 
 def _absent(columns, names: tuple[str, ...], where) -> list[str]:
-    """The one-hot columns among the features `names` that are absent, though others of their
-    variables are there.
+    """The absent one-hot columns among the features `names`, of variables that have others; a
+    DataError for any other absent feature.
     """
     features = {*names}
     if twice := [name for name in logs.repeated(columns) if name in features or "=" in name]:

@@ -1,9 +1,9 @@
 """Digests of rows, which find equal rows in logs larger than memory.
 
 A digest has 128 bits, two sums modulo 2^64 over the columns (`scant_ads.reading.hashing`). As 0
-adds nothing, a one-hot column that a part lacks counts as one of zeros. Equal rows have the same
-digest. Two different rows have the same with a probability of about 2^-128, and any two of 10^10
-rows with about 10^-19, unless rows were made to collide.
+adds nothing, a one-hot column that a part lacks counts as one of zeros. Two different rows have
+the same digest with a probability of about 2^-128, any two of 10^10 rows with about 10^-19, unless
+rows were made to collide.
 
 Numbers are compared as they were given. Where a log has some in single precision, a log written
 from it as text has the same only in single precision: then that is what is compared.
@@ -34,7 +34,7 @@ def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) ->
     roles : columns to digest besides features and ads: some of reward, propensity, position,
         timestamp, user and list. None stands for all that the log has, with its columns of
         policies; in a log with ids it stands for id, ad and position alone, without features
-    single : whether to round features to single precision
+    single : whether features are rounded to single precision
     """
     if roles is None and log.id is not None:
         return _of_ids(log)
@@ -60,8 +60,8 @@ def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) ->
 def _of_numbers(
     log: Visits, features: list[int], roles: Sequence[str], probabilities: np.ndarray | None
 ) -> np.ndarray:
-    """What numbers add to digests, uint64 (2 x rows): those of some features, of roles, and of
-    policies unless None.
+    """What some numeric features, some roles and the policies' probabilities (unless None) add to
+    digests, uint64 (2 x rows).
     """
     names = [*(f"feature:{log.names[index]}" for index in features), *roles]
     if probabilities is not None:
@@ -143,7 +143,7 @@ class Index:
 
 
 class Digests:
-    """All digests of a log, 16 bytes for each row, in temporary files that end with this object.
+    """All digests of a log, 16 bytes a row, in temporary files that are deleted with this object.
 
     rows : how many there are
     sums : uint64 (2), their sums

@@ -57,7 +57,7 @@ def _is_bracketed(text: str) -> bool:
 
 
 def _parts(text: str, mark: str | None) -> list[str]:
-    """The ads of a text; none if it is no list."""
+    """The ads of a text; none if it is no list. `mark` separates ads that no brackets enclose."""
     if not _is_bracketed(text):
         return [part.strip() for part in text.split(mark) if part.strip()] if mark else [text]
     inside = text[1:-1].strip()

@@ -77,13 +77,13 @@ class Folder:
         return parts.table.schema
 
     def _unstructured(self, table) -> nested.Parts:
-        """See `nested.unstructured`."""
+        """The parts of a table, by `nested.unstructured`, with the log's options."""
         return nested.unstructured(table, self.options.ignore, self.options.columns.values())
 
     def _check_kind(self, path: Path, name: str, type: pa.DataType, kinds: dict) -> None:
         """Raise a DataError if a feature holds another kind of value than in an earlier part.
 
-        kinds : by feature, its kind and the first part that has values of it; is added to
+        kinds : by feature, its kind and the first part with values of it; this one is added
         """
         kind = arrays.kind_of(type) if is_feature(name) else None
         if kind is None:
@@ -102,7 +102,7 @@ class Folder:
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """The names of the user's own policies, NAME of each column `policy:NAME`."""
+        """NAME of each column `policy:NAME`, the user's own policies."""
         return tuple(
             name.removeprefix(logs.POLICY) for name in self.types if name.startswith(logs.POLICY)
         )
@@ -123,7 +123,7 @@ class Folder:
     def rounded_ads(self) -> int:
         """What `layout.rounded_ads` returns for the whole log.
 
-        The ads and propensities of all rows are read for it, but only as far as this is possible.
+        Rows are read until their ads and propensities rule it out.
         """
         ads = {name.removeprefix(logs.FULL) for name in self.types if name.startswith(logs.FULL)}
         tables = (
@@ -165,11 +165,7 @@ class Folder:
             yield self._reading(table, path, dict(self._head.kinds)), path, first_row, start
 
     def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
-        """The values of one column of all rows, in batches: times, or hashes of users or ids.
-
-        role : "timestamp", "user" or "id"
-        rows : how many rows a batch has at most
-        """
+        """The values of one column of all rows, in batches; see `Reading.entries`."""
         for table, path, *_ in self._tables(rows, [role if role == "timestamp" else KEY + role]):
             columns = layout.Columns(path, self.form, table)
             with files.foreign(path, "readable log"):
@@ -251,8 +247,8 @@ class Folder:
         return columns.reading()
 
     def _tables(self, rows: int, names: list[str] | None = None) -> Iterator[tuple]:
-        """Arrow tables of all columns, or some; their file, and the indices of the first row in it
-        and in the log.
+        """Arrow tables of at most `rows` rows of all columns, or some; each with its file, and the
+        index of its first row in the file and in the log.
         """
         start, wanted = 0, [name for name in self.types if names is None or name in names]
         for path, count in zip(self.files, self.counts, strict=True):
@@ -279,8 +275,8 @@ class Folder:
             start += count
 
     def _column(self, name: str, column, batch):
-        """A column of a batch, a feature in its type for all parts; 0 for a category that this part
-        lacks.
+        """A column of a batch, cast, if it is a feature, to its type in all parts; zeros for a
+        one-hot column that this part lacks.
         """
         if column is None:
             column = pa.array(np.zeros(batch.num_rows))
@@ -299,8 +295,8 @@ def _variables(names: list[str]) -> set[str]:
 
 
 def _common(first, second):
-    """The Arrow type for columns of two types that hold the same kind of feature, or are both taken
-    as text.
+    """The Arrow type that columns of two types are cast to: one for their kind of feature, or text
+    if their kinds differ.
     """
     if first == second or pa.types.is_null(second) or pa.types.is_nested(first):
         return first

@@ -137,7 +137,9 @@ def read_folder(folder, options: Options) -> Reading:
 
 
 def _read(path, content: tuple, renaming: "Renaming", study: bool = False) -> Reading:
-    """The `Reading` of what `opened` returns; columns have roles already if there are lines."""
+    """The `Reading` of what `opened` returns, `content`; columns with lines are already named by
+    their roles.
+    """
     table, form, lines, problems = content
     row, options = None, renaming.options
     if options.units.propensity_of or "list" in renaming.columns:
@@ -168,7 +170,7 @@ def _read(path, content: tuple, renaming: "Renaming", study: bool = False) -> Re
 
 
 def _of_wabbit(path, kind: str, renaming: "Renaming", study: bool, whole: bool) -> Reading:
-    """The reading of a log of Vowpal Wabbit's."""
+    """The reading of a log in one of Vowpal Wabbit's forms, see `wabbit.kind`."""
     if study:
         raise DataError(path, f"it is {kind}", advice="A study takes CSV, parquet and Arrow")
     with Unpacked(path) as stream:
@@ -434,7 +436,7 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, named):
         except pa.ArrowInvalid as error:
             if "Empty CSV" not in str(error):
                 refuse_unclosed(path, delimiter)
-                raise DataError(path, f"not readable as CSV ({said(error)})") from None
+                raise DataError(path, f"not readable as CSV ({reason_of(error)})") from None
             table = pa.table({name: pa.array([], pa.string()) for name in included})
     if stream.ends > table.num_rows + len(unequal) + 1:
         refuse_unclosed(path, delimiter)
@@ -500,7 +502,9 @@ def _check_header(path, header: list[str], rows: list[list[str]], named) -> None
 
 
 def _kinds(text: str) -> set[str]:
-    """The characters of a text, with 0 for every digit, and a for every letter; 0 of a number."""
+    """The kinds of characters in a text: "0" for digits, "a" for letters, others as they are; "0"
+    alone for a number.
+    """
     letters = "0" if arrays.as_number(text) is not None else re.sub(r"[^\W\d_]", "a", text)
     return {*re.sub(r"\d", "0", letters)}
 
@@ -523,8 +527,8 @@ def refuse_unclosed(path, delimiter: str) -> None:
             raise DataError(path, reason, begins, advice) from None
 
 
-def said(error: Exception) -> str:
-    """One line of Arrow's message on a CSV file that it cannot read."""
+def reason_of(error: Exception) -> str:
+    """Why Arrow cannot read a CSV file, in one line."""
     if "straddling" in str(error):
         return f"a row is longer than {BLOCK:,} bytes, as where a quotation mark is never closed"
     return str(error).splitlines()[0][:200]
@@ -600,8 +604,8 @@ class Unpacked:
 
 
 def sniffed(path, head: bytes) -> tuple[list[str], list[list[str]], str, bool]:
-    """The column names of a CSV file, the cells of the next lines, its delimiter, and whether it
-    has decimal commas, from its first lines.
+    """The column names of a CSV file, the cells of the next lines, the delimiter, and whether
+    numbers have decimal commas; from `head`, the file's first lines.
     """
     import csv
 

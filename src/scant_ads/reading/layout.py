@@ -557,7 +557,7 @@ class Columns:
         return eligible
 
     def distribution(self, full: list[str], actions, action, propensity, eligible) -> None:
-        """Note what is wrong with the columns `propensity:ACTION`."""
+        """Note what is wrong with the columns `propensity:ACTION`, whose ads are `full`."""
         if not full or action is None or propensity is None:
             return
         if absent := [name for name in actions if name not in full]:
@@ -657,9 +657,7 @@ class Columns:
     # features
 
     def features(self, names: list[str]) -> tuple:
-        """The features, float32 (rows x features), their names, the texts of some, and
-        `Visits.exact`.
-        """
+        """The fields `features`, `names`, `categories` and `exact` of `Visits`."""
         matrix, categories, kept = np.empty((self.rows, len(names)), np.float32), {}, []
         single = any(arrays.is_single(self.table[name].type) for name in names)
         exact = None if single else np.zeros((self.rows, 2), np.uint64)
@@ -690,8 +688,8 @@ class Columns:
         return matrix, tuple(kept), categories, exact
 
     def feature(self, name: str, column):
-        """A feature's values, float (rows), and its texts if the values are their codes; None for a
-        feature that is left out.
+        """A feature's values, float (rows), and, if these are codes of texts, the texts, else None;
+        (None, None) for a feature that is left out.
         """
         if column.null_count == self.rows and name not in self.kinds:
             self.add(
@@ -730,8 +728,8 @@ class Columns:
         return values, None
 
     def text_feature(self, name: str, column):
-        """`feature` for a column of texts: numbers if `kinds`, or most cells of the first rows, say
-        so.
+        """What `feature` returns, for a column of texts: they are taken as numbers if `kinds` says
+        so, or if most cells of the first rows are numbers.
         """
         codes, texts = arrays.distinct(column)
         labels = arrays.as_texts(texts)

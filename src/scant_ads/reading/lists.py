@@ -144,11 +144,9 @@ def is_of_the_list(reward: np.ndarray, order: Order) -> bool:
 
 
 def only_place(reward: np.ndarray, order: Order) -> int:
-    """The only place, from 1, whose rows have rewards; 0 if there is none, or if too few rows are
-    elsewhere to tell.
-
-    It tells if seven rewards or more would be expected elsewhere at a hundredth of the place's
-    rate.
+    """The only place, from 1, whose rows have rewards; 0 if there is no such place, or if too few
+    rows are elsewhere to tell: at a hundredth of the place's rate these would have fewer than seven
+    rewards on average.
     """
     ranked = reward[order.rows] > 0
     place = int(order.above[ranked].max(initial=0))

@@ -37,13 +37,14 @@ class Log:
 
     Made by `Log.read` or `Log.from_frame`. Reading never fails for what is wrong with single rows:
     `check` lists all of it, and whoever uses the log gets the first error as a DataError. A log in
-    a folder of parquet files is read in batches, and may be larger than memory; others are in
-    memory.
+    a folder of parquet files is read in batches, and may be larger than memory.
 
     source : the log in memory, or its folder
+    name : what messages call the log
+    half_of : the log that this one is a part of; None if it is whole
     chosen : bool (rows), which rows of the source belong to it; None for all
     options : how it was read
-    unit : what its rewards are counted in
+    unit : what rewards are counted in
     """
 
     def __init__(
@@ -162,7 +163,7 @@ class Log:
         return self._take(drawn, self.name, self.half_of)
 
     def _take(self, rows: np.ndarray, name: str, half_of: "Log | None") -> "Log":
-        """The log of some of its rows, bool (rows)."""
+        """The part of the log with some of its rows, bool (rows)."""
         chosen = np.ones(self.source.rows, bool) if self.chosen is None else self.chosen.copy()
         chosen[chosen] = rows  # of this log, which may be a part of its source
         return type(self)(self.source, name, half_of, chosen, self.options)
@@ -315,8 +316,8 @@ class Log:
 
     @property
     def _of_rewards(self) -> list[Problem]:
-        """The question whether less is better, if nobody has said so and rewards are called like
-        costs.
+        """The question whether less is better, if rewards are called like costs and the user has
+        not said.
         """
         units, reward = self.options.units, self.options.columns.get("reward", "reward")
         if units.less is not None or units.reward_max <= 0 or not is_called_a_cost(reward):
@@ -333,7 +334,7 @@ class Log:
 
     @cached_property
     def _of_features(self) -> list[Problem]:
-        """Features that come after the click, or that are no features, by the log's first rows."""
+        """Problems of features and of lists, by the log's first rows."""
         reported = {problem.column for problem in self.source.problems}
         if self._head is None:
             return []
@@ -346,7 +347,7 @@ class Log:
 
     @cached_property
     def _head(self) -> Visits | None:
-        """Its first rows; those before a batch with an error, and None if there are none."""
+        """The first `layout.HEAD` rows, up to a batch with an error; None if there are none."""
         head, rows = [], 0
         for batch in self.batches(layout.HEAD):
             if batch.visits is None or rows >= layout.HEAD:
@@ -356,7 +357,7 @@ class Log:
         return _joined(head) if rows else None
 
     def _entries(self, role: str) -> Iterator[np.ndarray]:
-        """The column timestamp, or hashes of user or id, of the rows, in batches."""
+        """The values of one column of the rows, in batches; see `Reading.entries`."""
         start = 0
         for values in self.source.entries(role, ROWS):
             start += len(values)
@@ -443,7 +444,7 @@ def _joined(parts: list[Visits]) -> Visits:
 
 
 def _new_numbers(own: Iterable[str], common: Iterable[str]) -> np.ndarray:
-    """The place of each of a log's own names among those of all logs, int32."""
+    """The index of each of a log's own names among the names of all logs, int32."""
     place = {name: index for index, name in enumerate(common)}
     return np.array([place[name] for name in own], np.int32)
 

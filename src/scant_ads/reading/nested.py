@@ -50,9 +50,9 @@ def holder(name: str, columns) -> str | None:
 class Parts:
     """What became of the struct columns of a table.
 
-    table : the table without them
-    names : the structs, and those of their values that are left out
-    lists : what is left out because it holds lists
+    table : Arrow, with a column for each value of the structs in place of the structs
+    names : the structs, and their values that are left out
+    lists : values that are left out because they hold lists
     """
 
     table: object
@@ -189,12 +189,12 @@ class Keys:
 
     @property
     def names(self) -> list[str]:
-        """The names of all values in the first rows, with those of values that are left out."""
+        """The names of all values in the first rows, including values that are left out."""
         return [*self.kinds, *self.lists, *sorted(self.met)]
 
     def flat(self, thing: Mapping, prefix: str | None = None, values: dict | None = None) -> dict:
-        """The values of an object, and of objects within it, by name; a ValueError if two values
-        have the same name.
+        """The values of an object, and of objects within it, by name, added to `values`; ignored
+        names to `met`. A ValueError if two values have one name.
         """
         prefix, values = self.prefix if prefix is None else prefix, {} if values is None else values
         for key, value in thing.items():
@@ -212,9 +212,7 @@ class Keys:
         return values
 
     def read(self, text: str) -> dict | str:
-        """The values of a JSON object by name; or, for a text that is no JSON object, what is wrong
-        with it.
-        """
+        """The values of a JSON object by name; or, as a text, what is wrong with it."""
         try:
             thing = _python(text) if PYTHON.match(text) else parsed(text)
             return self.flat(thing) if type(thing) is dict else NONE
@@ -224,7 +222,7 @@ class Keys:
             return str(error)
 
     def decide(self, objects: Iterable[Mapping | None], where) -> "Keys":
-        """Find out which keys there are, and whether each holds numbers or text; returns itself.
+        """Set `kinds` and `lists`: which keys there are, and what each holds; returns itself.
 
         objects : the objects of the first rows, flat; None where a row has none
         where : the log, for the DataError if there are more than `MOST` keys
@@ -287,8 +285,8 @@ class Keys:
     ) -> list[Problem]:
         """Problems of rows whose objects do not fit.
 
-        late, odd : as `columns` returns them, the index of its object, int (rows); -1 for none
-        codes : by row
+        late, odd : as `columns` returns them
+        codes : int (rows), the index of each row's object; -1 for none
         """
         problems = []
         if late:
@@ -336,12 +334,12 @@ def _as_text(value, truth: tuple[str, str]) -> str | None:
 class Plan:
     """Which columns of a log hold JSON objects, and what becomes of them.
 
-    where : the log
+    where : the log, as errors call it
     ignore : names to leave out
     roles : by name, the role of a value
-    parts : what became of its structs
-    keys : by column
-    problems : what there is to know of them
+    parts : what became of the log's structs
+    keys : by column of objects, its keys
+    problems : of columns of objects and of structs
     """
 
     where: object

@@ -97,9 +97,7 @@ class Training:
         )
 
     def _of(self, visits: Visits) -> np.ndarray:
-        """Ids of rows by what both logs have: their ids, else the digests of shared columns; uint64
-        (2 x rows).
-        """
+        """Ids, or digests of the columns that both logs have, uint64 (2 x rows); see `Training`."""
         return visits.id.T if self.by_id else digests.of(visits, self.roles, self.single)
 
     def shares(self, count: int, rows: int) -> bool:
@@ -174,8 +172,6 @@ def summary(
 ) -> Summary:  # fmt: skip
     """Read all rows of a log once, and summarise them.
 
-    Parameters
-    ----------
     log : a `Log`
     policies : by name each a fitted `Policy`, an `Always` or a `Column`
     training : the log that policies were learnt from; None if there is none
@@ -192,7 +188,7 @@ def summary(
 
 
 def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | None, test) -> None:
-    """Add a batch to the summary of a log."""
+    """Add a batch of the log `test` to its summary, `whole`; other arguments as of `summary`."""
     log, where, piece = batch.visits, batch.where, batch.piece
     for place, problem in batch.problems:
         whole.note(place, problem, problem.count)
@@ -212,7 +208,7 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
         ends = log.timestamp.min(), log.timestamp.max(), *(whole.period or ())
         whole.period = min(ends), max(ends)
     shared = np.zeros(len(log), bool) if training is None else training.has(log, row_digests, where)
-    weights, unknown, chosen = _shown(policies, log, where)
+    weights, unknown, chosen = _decisions(policies, log, where)
     compared = [
         policy.key if isinstance(policy, Column) else name for name, policy in policies.items()
     ]
@@ -234,21 +230,20 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
             tally.add_best(name, ads, choice.take(rows))
 
 
-class _Shown(NamedTuple):
-    """What policies show on the rows of a batch.
+class _Decisions(NamedTuple):
+    """What policies do on the rows of a batch: by the policy's name, or its column in the log.
 
-    By the policy's name, or by its column if the log has it.
+    weights : float64 (rows), the importance weights
+    unknown : of a learnt policy, bool (rows), whether it does not know the logged ad
+    chosen : of a policy that chooses by row, its ads and its `Choice`
     """
 
-    weights: dict[str, np.ndarray]  # float64 (rows)
-
-    # bool (rows), whether it does not know the logged ad; of those that are learnt
+    weights: dict[str, np.ndarray]
     unknown: dict[str, np.ndarray]
-    # the ads that it chooses among, and its `Choice`; of those that choose by row
     chosen: dict[str, tuple]
 
 
-def _shown(policies: Mapping, log: Visits, where) -> _Shown:
+def _decisions(policies: Mapping, log: Visits, where) -> _Decisions:
     weights = {
         Column(name).key: log.probabilities[:, number] / log.propensity
         if log.weights is None
@@ -277,4 +272,4 @@ def _shown(policies: Mapping, log: Visits, where) -> _Shown:
             weights[name] = learning.probability(choice, action) / log.propensity
             unknown[name] = action < 0
             chosen[name] = policy.actions, choice
-    return _Shown(weights, unknown, chosen)
+    return _Decisions(weights, unknown, chosen)

@@ -55,7 +55,7 @@ JUDGED_BY_LIST = (
 def problem(table: Mapping, rows: int, is_stated: bool) -> Problem | None:
     """An error if a table is no log of visits, so that nothing can be judged by it; else None.
 
-    table : by role or name, a column of Arrow
+    table : by role or name, an Arrow column of `rows` rows
     is_stated : whether the user states the split of a log without propensities
     """
     return _of_sums(table, rows) or _of_lists(table) or _of_places(table, is_stated)
@@ -135,8 +135,8 @@ def _of_lists(table: Mapping) -> Problem | None:
 
 
 def _of_places(table: Mapping, is_stated: bool) -> Problem | None:
-    """The error that rows without propensities are places of lists, in which two rankers take
-    turns, or, if no split is stated, of which there may be no chance.
+    """The error that rows without propensities are places of lists: lists in which two rankers take
+    turns, or, if no split is stated, lists that chance may have had no part in.
     """
     import pandas as pd
 

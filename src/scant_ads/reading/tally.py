@@ -4,8 +4,7 @@ A tally has, for each policy, how often each pair of weight and reward occurs. A
 a log through these counts alone: rows in random order, which betting needs, are a random draw from
 them (`intervals.drawn`). For two policies it has how often each difference of their terms occurs.
 Where weights or rewards take very many values, they are rounded to eleven bits, which changes
-numbers by a thousandth at most. Tallies of parts add up, so that numbers do not depend on how rows
-are parted.
+numbers by a thousandth at most.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -146,11 +145,11 @@ class Tally:
         is that of showing them with equal probability
     lengths : int64 (pieces), the rows of each
     pairs : by two policies, the differences w - v of their weights, and the rewards. If the first
-        is "uniform", r / p and r v instead, of rows with a reward, since how many ads there are is
-        known at the end. None for more than `FULL`
+        is "uniform", r / p and r v instead, of rows with a reward, since the number of ads is
+        known at the end only. None if the pairs of numbers are more than `FULL`
     ads : by ad, int64 (3 x pieces), impressions, and sums of r and r^2 times `SCALE`; with more
         than `ADS`, (3 x 1)
-    new : by learnt policy, rows with ads that it does not know
+    new : by learnt policy, the number of rows with ads that it does not know
     mix : by policy and ad, of a learnt one the rows in which the ad is its best, of a column
         `policy:NAME` the sum of its weights in rows with the ad, whole numbers times 1 / `SCALE`
     users : sums by user, where they are known, or else by list, where rows are places of lists
@@ -327,10 +326,6 @@ class Tally:
     def both(self, pair: tuple[str, str]) -> "Both | None":
         """How often each pair of weights of two policies occurs with each reward; None if there are
         too many.
-
-        Where a table has only the difference of the weights, the difference stands for one weight,
-        and the other is 0.
-
         pair : the policies' names, as in `cells`; "" as the second is today's policy, with weights
             1
         """
@@ -369,12 +364,12 @@ class Tally:
         """Whether the table of two policies has the weights of both in each row, not only their
         difference.
 
-        pair : two policies' names, as in `cells`; "" as the second for today's
+        pair : see `both`
         """
         return not pair[1] or not self.pairs.keys() & {pair, pair[::-1]}
 
     def _apart(self, pair: tuple[str, str]) -> "Both":
-        """The weights of two policies of which no row has both."""
+        """`both` for two policies of which at most one has a weight above 0 in any row."""
         (weight, reward, count), (other, other_reward, other_count) = map(self.table, pair)
         one, two = weight > 0, other > 0
         return Both(
@@ -445,10 +440,7 @@ class Tally:
 
 def uniform_weight(log: Visits) -> np.ndarray:
     """The weights whose sums the policy "uniform" has, float64 (rows): 1 / p, or, with lists of
-    eligible ads, (1 / length) / p.
-
-    The sums of 1 / p are divided by the number of ads once it is known, see
-    `Tally.uniform_divisor`.
+    eligible ads, (1 / length) / p. Their sums are divided by `Tally.uniform_divisor`.
     """
     return (
         1 / log.propensity
@@ -473,17 +465,15 @@ def _sums_by_ad(log: Visits, piece: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _add_sums(kept: dict[str, int], sums: Iterable[tuple[str, int]]) -> None:
-    """Add whole numbers by name, in place, those that are not 0."""
+    """Add whole numbers by name to `kept`, in place, but no name for a 0."""
     for name, added in sums:
         if added:
             kept[name] = kept.get(name, 0) + int(added)
 
 
 def _sums(terms: np.ndarray, place: np.ndarray, size: int) -> np.ndarray:
-    """The sums of some terms in each of some places, object (size): whole numbers of Python times 1
-    / `SCALE`.
-
-    They are the same in whatever order terms come.
+    """The sum of the terms at each place below `size`, object (size): Python's whole numbers, times
+    1 / `SCALE`, which are the same in whatever order terms come.
     """
     whole = np.floor(terms)  # whole numbers and the rest apart: neither sum is beyond 64 bits
     sums = np.zeros((2, size), np.int64)
@@ -494,10 +484,9 @@ def _sums(terms: np.ndarray, place: np.ndarray, size: int) -> np.ndarray:
 
 @dataclass
 class Features:
-    """What is kept of a log's features: missing numbers, the least and the largest number, and
-    texts.
+    """What is kept of a log's features.
 
-    missing, range : by feature
+    missing, range : by feature, how many numbers it lacks; its least and its largest number
     texts : by text feature, its texts, and how many rows have each
     """
 

@@ -26,9 +26,9 @@ class Options:
     """How a user's log is to be read.
 
     columns : by role, one of `ROLES`, the column of the file that has it
-    ignore : columns to leave out; names that the file lacks are passed over
+    ignore : columns to leave out
     categorical : features to take as texts, as they are written, though they are numbers or times;
-        names that the file lacks are passed over
+        of this and of `ignore`, names that the file lacks are passed over
     units : what propensities and rewards are written as
     """
 
@@ -68,10 +68,8 @@ class Problem:
 
 @dataclass(frozen=True)
 class Column:
-    """A policy of the user's own: its probability of each ad shown is in a log's column
-    `policy:NAME`.
-
-    name : that NAME
+    """A policy of the user's own: the log's column `policy:NAME` has its probability of each ad
+    shown. `name` is NAME.
     """
 
     name: str
@@ -177,7 +175,7 @@ class Reading:
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """The names of the user's own policies, NAME of each column `policy:NAME`."""
+        """NAME of each column `policy:NAME`, the user's own policies."""
         return self.required().policies
 
     @property

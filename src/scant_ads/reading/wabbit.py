@@ -155,8 +155,8 @@ def read(path, kind: str, stream, ignore: frozenset[str] = frozenset()) -> Conte
 
 
 def _alike(content: bytes, ignore: frozenset[str]) -> Content | None:
-    """What is in dsjson if each line has the same keys, all with values, and says the usual of its
-    visit; else None: then lines are read one by one, which takes five times as long.
+    """What is in dsjson, read by Arrow, if all lines have the same keys, each with a value, and
+    none that is unusual; else None. Reading line by line takes five times as long.
     """
     from pyarrow import json
 
@@ -183,7 +183,7 @@ def _check_alike(is_so: bool) -> None:
 
 
 def _untimed(kind):
-    """An Arrow type with texts in place of times, which Arrow sees in texts."""
+    """An Arrow type with text in place of times, since Arrow takes some texts for times."""
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, _untimed(field.type)) for field in kind])
     if pa.types.is_list(kind):
@@ -192,7 +192,7 @@ def _untimed(kind):
 
 
 def _content(table, keys: Keys) -> Content:
-    """The content of a table of events."""
+    """The content of an Arrow table of dsjson events."""
     event = {name: logs.whole(table.column(name)) for name in table.column_names}
     context = _fields(event["c"])
     _check_alike(event.keys().isdisjoint(UNUSUAL) and "_slots" not in context)
@@ -242,7 +242,7 @@ def _fields(struct) -> dict:
 
 
 def _ids(ads) -> dict:
-    """What ads may be known by, as `_identity` has it: texts, null where an ad lacks it."""
+    """By name, as in `_identity`, Arrow texts that ads may be known by, null where one lacks it."""
     values = _fields(ads)
     inner = values.get("i")
     if inner is not None and types.is_struct(inner.type):
@@ -263,7 +263,9 @@ def _texts(column):
 
 
 def _add_features(fields: dict, prefix: str, keys: Keys, features: dict) -> None:
-    """Add the features of a context, as `_shared` and `Keys.flat` name them."""
+    """Add the arrays of a context to `features`, named as by `_shared` and `Keys.flat`; names of
+    lists, and of what is ignored, to `keys`.
+    """
     for key, values in fields.items():
         name = prefix + key
         if key.startswith("_"):
@@ -296,9 +298,9 @@ class _Passed(Exception):
 class _Row(NamedTuple):
     """A decision that a line holds.
 
-    identity : what the ad shown may be known by
-    offered : what each ad that could be shown may be known by
-    among : their ids, or, where one has none, the ads as they are
+    identity : what the ad shown may be known by, see `_identity`
+    offered : the identity of each ad that could be shown
+    among : the ids of these ads, or, where one has none, the ads as they are
     dropped : with which probability such visits were dropped
     place, policies : of a list, the number of the place, and the probabilities under one's own
         policies
@@ -378,8 +380,8 @@ class _Rows:
             )
 
     def add_decision(self, line: int, context: dict, place, cost, probability, event: dict) -> None:
-        """Add the choice of an ad of a context, by its place; `event` has its time, its id, and
-        which were dropped.
+        """Add the choice of a context's ad, by its place in `_multi`; `event` has time, id, and the
+        probability with which such visits were dropped.
         """
         ads = context.get("_multi") or []
         if type(place) is not int or place < 0 or (ads and place >= len(ads)):
@@ -456,7 +458,7 @@ class _Rows:
         )
 
     def content(self, path) -> Content:
-        """All of it."""
+        """The lines that were added, as a table, and their problems."""
         rows = self.rows
         key = next((by for by in IDENTITY if all(by in row.identity for row in rows)), "")
         columns = {
@@ -599,7 +601,7 @@ def _identity(ad: dict) -> dict[str, str]:
 
 
 def _shared(context: dict) -> dict:
-    """The context of dsjson without what is no feature; lists of objects merged."""
+    """The features of a dsjson context; each list of objects is merged into one object."""
     features = {}
     for name, value in context.items():
         if name.startswith("_"):
@@ -643,8 +645,8 @@ def _labelled(line: str) -> tuple[str | None, str | None]:
 def _features(line: str) -> dict[str, float | str]:
     """The features of a line of text, `|NAMESPACE:WEIGHT feature:value ...`, as numbers or texts.
 
-    A number is multiplied by the weight of its namespace, and added to earlier ones of its feature;
-    1 if there is none.
+    A feature without a value has the number 1. A number is multiplied by the weight of its
+    namespace, and added to earlier numbers of the same feature.
     """
     features: dict[str, float | str] = {}
     for space in line.split("|")[1:]:
