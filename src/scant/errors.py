@@ -18,7 +18,7 @@ WORD = rf"'(?:[^']|{QUOTE})*'|\S*[^\s,;:.)?]"  # as a shell takes it, before pun
 # By option of `scant ads`, what messages give with it, and how it is written in Python without
 # that, and with it.
 ARGUMENTS = {
-    "baseline": ("", "baseline", ""),
+    "baseline": (WORD, "baseline", "baseline={!r}"),
     "categorical": (WORD, "categorical", "categorical=[{!r}]"),
     "columns": (rf"\w+=(?:{WORD})", "columns", "columns={{{!r}: {!r}}}"),
     "eligible": (WORD, "columns['eligible']", "columns={{'eligible': {!r}}}"),

@@ -154,7 +154,7 @@ def add(parser: argparse.ArgumentParser) -> None:
             type=int,
             choices=range(1, 6),
             default=1,
-            help="of the list that a visit sees (default 1)",
+            help="how many places the list of each visit has (default 1)",
         ),
         option("--seed", type=int, default=0, help="the seed of the visits (default 0)"),
         option(
@@ -281,7 +281,7 @@ def add(parser: argparse.ArgumentParser) -> None:
             type=float,
             help="share of visits in which to explore (the policy's own unless said)",
         ),
-        option("--seed", type=int, help="the seed of exploration (drawn, and said, unless given)"),
+        option("--seed", type=int, help="the seed of exploration (drawn and printed unless given)"),
         option(
             "--keep",
             **columns,

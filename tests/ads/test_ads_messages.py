@@ -28,6 +28,7 @@ SOURCE = Path(sa.__file__).parent
         ("--shared drop leaves; --shared", "shared='drop' leaves; `shared`"),
         ("--keep visit: another", "keep=['visit']: another"),
         ("with --train, or --split", "with `train`, or `Log.split`"),
+        ("--baseline NAME, as --baseline 0", "baseline='NAME', as baseline='0'"),
         ("--user who takes visits together", "columns={'user': 'who'} takes visits together"),
         ("snakemake --keep-going --cores 2", "snakemake --keep-going --cores 2"),
         ("a--train, 3--ignore x", "a--train, 3--ignore x"),

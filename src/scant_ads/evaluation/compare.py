@@ -183,7 +183,7 @@ def _check_settings(test: Log, train: Log | None, level: float, looks: int, base
         raise SettingError(f"--looks is {looks}; it is how often the test is looked at, 1 or more")
     evaluation.check_level(1 - (1 - level) / looks)
     if not isinstance(baseline, str | None):
-        raise SettingError(f"--baseline is {baseline!r}; it is the name of a policy, or of an ad")
+        raise SettingError(f"--baseline: {baseline!r} is no text: give the name of a policy or ad")
     if train is not None and train.unit != test.unit:
         raise SettingError(
             f"the rewards of {train.name} and {test.name} are counted in other units: read both "
