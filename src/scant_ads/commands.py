@@ -389,7 +389,7 @@ def fit(arguments) -> None:
     with Progress() as progress:
         (log,) = _logs(arguments, arguments.log, progress=progress)
         policy.fit(log, progress=progress).save(arguments.output)
-        shown = {*policy.predict(log.learnable)}
+        ads_shown = {*policy.predict(log.learnable)}
     value = policy.regularisation
     chosen = f"; lambda {value:g}" if value == value else ""
     drawn = "" if log.learnable is log else f"{len(log.learnable):,}, drawn at random, of "
@@ -398,8 +398,8 @@ def fit(arguments) -> None:
         f"{len(policy.actions)} ads, {len(policy.learnt.encoder.names)} features",
     ]
     lines += [f"careful: {remark}" for remark in policy.remarks]
-    if len(shown) == 1:
-        lines.append(f"careful: it shows ad {shown.pop()!r} to every visit of this log")
+    if len(ads_shown) == 1:
+        lines.append(f"careful: it shows ad {ads_shown.pop()!r} to every visit of this log")
     print(text.joined(lines), end="")
 
 

@@ -772,7 +772,7 @@ MUTATIONS = [
     ("scant_ads/policies/saving.py", "ads/test_ads_applying.py::test_a_loaded_policy_has_the_same_scores_and_can_be_saved_again[logistic]",
      'float(intercepts[ad])', '0.0'),
     ("scant_ads/policies/saving.py", "ads/test_ads_saved.py::test_each_part_of_a_saved_policy_fits_the_others[auc-ranker]",
-     'np.array_equal(value, said) and finite', 'np.array_equal(value, said)'),
+     'np.array_equal(value, stored) and finite', 'np.array_equal(value, stored)'),
     ("scant_ads/reading/batches.py", "ads/test_ads_applying.py::test_visits_that_cannot_be_used_leave_no_file",
      'row {first + problem.row + 1}', 'row {first + problem.row}'),
     ("scant_ads/simulated.py", "ads/test_cli_ads.py::test_a_log_is_checked",

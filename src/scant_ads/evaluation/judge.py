@@ -487,20 +487,20 @@ class Judge:
             compared = {Logging.kind: self._base()} | compared
         bounds, can_compare = {}, self.least_propensity is not None
         for pair in combinations(compared if can_compare else (), 2):
-            if found := self._difference(*map(compared.get, pair)):
-                bounds[pair] = estimates[pair[0]] - estimates[pair[1]], found
+            if difference := self._difference(*map(compared.get, pair)):
+                bounds[pair] = estimates[pair[0]] - estimates[pair[1]], difference
             else:
                 self.notes.append(
                     f"{' and '.join(pair)} are not compared: their probabilities take too many "
                     "values"
                 )
         compared_pairs = pairs.pairs(list(compared), bounds, self.tally.rows, self.level)
-        asked = [
+        choices = [
             row
             for row in self.rows
             if row["policy"] in {*self.judged} - {Uniform.kind, self.baseline}
         ]
-        return compared_pairs, pairs.chosen(asked) if asked else None
+        return compared_pairs, pairs.chosen(choices) if choices else None
 
     def _difference(
         self, judged: Judged, other: Judged

@@ -280,9 +280,9 @@ def _few(both: Both, largest: tuple[float, float], random) -> tuple[np.ndarray, 
         return both.first, both.second, both.reward, both.count
     parts = []
     for weights, most in zip((both.first, both.second), largest, strict=True):
-        of_it = np.ones(len(weights), bool) if both.fixed else weights > 0
+        cells = np.ones(len(weights), bool) if both.fixed else weights > 0
         weight, reward, count = _thinned(
-            weights[of_it], both.reward[of_it], both.count[of_it], most, random
+            weights[cells], both.reward[cells], both.count[cells], most, random
         )
         if both.fixed:
             return weight, np.ones(len(weight)), reward, count

@@ -66,11 +66,11 @@ def pairs(
 
         return answer
 
-    asked = [pair for pair in combinations(names, 2) if pair in bounds]
-    answers, differences = holm({pair: better(pair) for pair in asked}, level), []
+    compared = [pair for pair in combinations(names, 2) if pair in bounds]
+    answers, differences = holm({pair: better(pair) for pair in compared}, level), []
     # as in the first step of Holm's, with all pairs left
-    joint = 1 - (1 - level) / max(len(asked), 1)
-    for pair in asked:
+    joint = 1 - (1 - level) / max(len(compared), 1)
+    for pair in compared:
         (estimate, of_pair), needed = bounds[pair], math.nan
         low, high = of_pair.lower((1 + level) / 2), of_pair.upper((1 + level) / 2)
         if not answers[pair]:

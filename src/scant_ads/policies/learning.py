@@ -74,8 +74,8 @@ def log_loss(model: scorers.Model, log: Log) -> float:
     if model.kind == "filter-tree":
         return 0.0
     scores = model.scores(log.features) - model.thresholds.get("f1", 0.0)
-    shown = scores[np.arange(len(log)), log.action].astype(float)
-    chance = np.clip(shown if model.whole else special.expit(shown), SMALL, 1 - SMALL)
+    score = scores[np.arange(len(log)), log.action].astype(float)
+    chance = np.clip(score if model.whole else special.expit(score), SMALL, 1 - SMALL)
     return -float(log.reward @ np.log(chance) + (1 - log.reward) @ np.log1p(-chance))
 
 

@@ -259,11 +259,11 @@ class Folder:
                     header = self._unstructured(empty).table.column_names
                     renaming = formats.Renaming(path, self.options)
                     role = dict(zip(header, renaming.names(header), strict=True))
-                    asked = [name for name in header if role[name] in wanted]
-                    for batch in files.batches(file, rows, columns=asked):
+                    chosen = [name for name in header if role[name] in wanted]
+                    for batch in files.batches(file, rows, columns=chosen):
                         if batch.num_rows:
                             table = self._unstructured(pa.Table.from_batches([batch])).table
-                            columns = {role[name]: table.column(name) for name in asked}
+                            columns = {role[name]: table.column(name) for name in chosen}
                             table = pa.table(
                                 {
                                     name: self._column(name, columns.get(name), batch)
