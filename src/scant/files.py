@@ -413,7 +413,7 @@ def number(text: str | None) -> float | None:
 def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
     """The head and the rows of a CSV file, as texts; a table without columns is an empty line.
 
-    advice : what to do if the file is damaged; by default that of `anew`
+    advice : what to do if the file is damaged; by default `anew`
 
     Raises
     ------

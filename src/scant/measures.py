@@ -363,7 +363,7 @@ RECORDABLE = {
 
 
 def is_own(name) -> bool:
-    """Whether a name is that of a measure of a user's own, "module:function".
+    """Whether a name means a measure of a user's own, "module:function".
 
     Nothing is imported.
     """

@@ -1,7 +1,7 @@
 """Learners played from Python, with neither YAML nor Snakemake: `scant.play`.
 
 What is asked for becomes the settings of a study. What the study's jobs do is done here, one after
-another, in a folder that is deleted afterwards. So its numbers are those of that study.
+another, in a folder that is deleted afterwards. So both give the same numbers.
 """
 
 import gzip
@@ -59,7 +59,7 @@ class Leaderboard(pd.DataFrame):
 
     stream, learner : their ids
     features : how the stream's features are scaled: "as-is", or "query-minmax", to [0, 1] within
-        each query, as those of files and arrays are
+        each query, as for files and arrays
     mean, low, high, n : NDCG@10 of the lists shown, averaged over the rounds: its mean over n seeds
         with a 95 % t interval; NaN, and an n of 0, if every run of the learner failed
     unvisited : NDCG@10 of queries that are never visited, by the learner's own ranking after the

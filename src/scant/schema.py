@@ -40,8 +40,8 @@ PROJECT = (
 def of_project(path) -> Path:
     """A file or folder of the workflow itself, such as config/datasets.yaml.
 
-    It is that of the working folder if there is one, so that a clone reads its own and a study may
-    have another; else the one that came with the package.
+    The working folder's, if it is there, so that a clone reads its own file and a study may have
+    another; else the package's.
     """
     return Path(path) if Path(path).exists() or not (PROJECT / path).exists() else PROJECT / path
 

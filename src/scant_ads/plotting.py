@@ -19,11 +19,11 @@ def intervals(rows: Sequence[dict], level: float, unit: Unit, baseline: str, axe
 
     Parameters
     ----------
-    rows : those of an `Evaluation`; a policy that was refused has no marks
+    rows : the rows of an `Evaluation`; a policy that was refused has no marks
     level : confidence of intervals
     unit : of the rows
     baseline : the policy whose interval is a band behind all
-    axes : Matplotlib's, to draw on; None for those of a new figure
+    axes : Matplotlib's, to draw on; None for a new figure
 
     Returns
     -------

@@ -15,7 +15,7 @@ def simulate(name: str, policy: str, rows: int, seed: int, target, places: int =
     parquet.
 
     It has the columns that a user's log has: action, reward, propensity, and one for each feature;
-    with several places those of lists, see `_of_lists`.
+    with several places, the columns of `_of_lists`.
 
     rows : how many visits
     places : how many offers the list of each visit has

@@ -67,7 +67,7 @@ class Setting:
     campaign, policy : names
     rows : n, the length of a log
     share : (cells), the probability that a row falls into the cell; they sum to 1
-    weight : (cells), the policy's probability of the logged ad over the logging policy's
+    weight : (cells), the policy's probability of the logged ad / its propensity
     click : (cells), the probability of a click, on average over the log
     drift : factors on `click` in successive equal parts of the log, with a mean of 1; empty if
         rates are constant

@@ -396,8 +396,8 @@ def _late(tally, design: float) -> Iterator[Problem]:
 
 
 def _scales(sizes: dict[str, Sizes]) -> Iterator[Problem]:
-    """The ad whose mean reward is about 100 or 1,000 times that of the others, or a hundredth or
-    thousandth of it.
+    """A problem of the ad whose mean reward is about 100 or 1,000 times as large as, or as small
+    as, other ads' mean rewards.
     """
     means = {ad: size.total / size.rows for ad, size in sizes.items()}
     for ad in sorted(means, key=means.get, reverse=True):
@@ -415,11 +415,11 @@ def _scales(sizes: dict[str, Sizes]) -> Iterator[Problem]:
 
 
 def _cut_off(sizes: dict[str, Sizes], size: np.ndarray, count: np.ndarray) -> Iterator[Problem]:
-    """Ads with many rewards of their largest size, where other ads have few of theirs.
+    """Problems of ads with many rewards of their largest size, where other ads have few.
 
-    About as many rewards of other ads are larger, and no other size is as frequent, or they would
-    be like those of the ad if they were cut off there: then there is no answer. Where rewards of
-    each other ad are all alike, a warning has to do.
+    There is no answer if about as many rewards of other ads are larger, and no other size is as
+    frequent; or if the rewards of other ads, cut off there, would be like the ad's. Where each
+    other ad has rewards of one size, there is a warning.
 
     size, count : float64 and int64 (cells), all sizes, and how often each occurs
     """
@@ -448,10 +448,10 @@ def _cut_off(sizes: dict[str, Sizes], size: np.ndarray, count: np.ndarray) -> It
 
 
 def _are_as_if_cut(of_ad: Sizes, lower: list[Sizes], size: np.ndarray, count: np.ndarray) -> bool:
-    """Whether sizes of an ad, such as counts, are those of others cut off at its largest one: they
-    have the same mean, as many are the largest one, and others are larger beyond chance.
+    """Whether the sizes of an ad, such as counts, look like other ads' sizes cut off at its largest
+    size: with the same mean, as many of this size, and larger ones of other ads, beyond chance.
 
-    lower : of ads whose largest size is smaller, which tell nothing of larger ones
+    lower : the sums of ads whose largest size is smaller, which tell nothing of larger sizes
     size, count : float64 and int64 (cells), all sizes above 0, and how often each occurs
     """
     values = np.array([np.minimum(size, of_ad.largest), size >= of_ad.largest])

@@ -180,7 +180,7 @@ class ByUser:
         return self._quotient(terms, counts, NO_RANGE, quotients.marks_between(0.0, 1.0))
 
     def difference(self, pair: tuple[str, str], largest: tuple[float, float]) -> Quotient:
-        """How much higher the CTR of the first of two policies is; today's is the second.
+        """The CTR of the first of two policies - CTR of the second. Today's policy comes second.
 
         largest : their largest weights
         """

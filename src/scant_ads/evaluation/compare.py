@@ -50,12 +50,12 @@ def evaluate(
     policies : each, also by name, a `Policy`, which is fitted to `train` if it is not yet; the kind
         of one; NAME, or column:NAME, of a column `policy:NAME` of the test, with the policy's
         probability of the ad shown; "ad:ID" for one ad for everyone, but what was shown where it is
-        not eligible; or "each-ad" for all such. "logging", today's policy, is always compared, and
-        "uniform" unless today's is that, or only ads are asked for
+        not eligible; or "each-ad" for "ad:ID" of every ad. "logging", today's policy, is always
+        compared, and "uniform" unless it is today's policy, or only ads are asked for
     test : the log to evaluate on
     train : the log that policies are learnt from, which tells today's rate, unless both logs are
-        halves of one; None if all policies are fitted. Today's is then the policy that logged
-        `test`, and nobody sees what was learnt from it
+        halves of one; None if all policies are fitted. Then today's policy is the one that logged
+        `test`, and policies that were learnt from `test` are not noticed
     level : the confidence of each bound, interval and verdict
     least_propensity : the least probability, by design, of any ad under the policy that logged
         `test`; needed if its propensities differ. "unknown" makes do with wider bounds that need
@@ -65,8 +65,8 @@ def evaluate(
     seed : of the order of the rows for the betting bounds
     progress : called with a sentence on each step that begins
     baseline : the policy with which others are compared, by its name, or an ad, by its id;
-        "logging" is today's. None for the control of an A/B test, an ad that is called so, if only
-        ads are compared; else today's
+        "logging" is today's policy. None for the ad that is called control, if there is one and
+        only ads are compared, else today's policy
     looks : how often the test is looked at until it ends, as was planned: answers then hold for all
         looks together
     covariate : a numeric column from before the ad was chosen, such as the user's revenue before

@@ -128,7 +128,7 @@ class Judge:
 
     @property
     def over_today(self) -> bool:
-        """Whether policies are compared with today's."""
+        """Whether policies are compared with today's policy."""
         return self.baseline == Logging.kind
 
     def judge_all(self, named: Mapping[str, Policy | Always | Column]) -> None:
@@ -637,7 +637,7 @@ def _row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt)
 
 
 def _usable(row: Mapping, today: Mapping) -> bool:
-    """Whether the numbers of a policy, and today's, say something about which is better."""
+    """Whether the numbers of a policy and of today's policy tell which is better."""
     warnings = row["warnings"] + today["warnings"]
     return not (row["refused"] or today["refused"] or "mean-weight" in warnings)
 

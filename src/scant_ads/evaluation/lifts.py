@@ -242,9 +242,9 @@ def lift(
     """The columns of a policy's lift over today's: the estimate, and the ends of the two-sided
     interval.
 
-    estimate, today : the CTR of the policy, and today's
+    estimate, today : the CTRs of the policy and of today's policy
     bounds : of 1 plus the lift
-    relative : whether it is relative to today's rate, else it is their difference
+    relative : whether the lift is estimate / today - 1, else it is estimate - today
     """
     one_sided = (1 + level) / 2
     value = estimate - today

@@ -39,7 +39,7 @@ class Course:
     def of(cls, tally: Tally, key: str, ad: str | None = None) -> "Course | None":
         """The course of a policy's rate; None if it is not kept.
 
-        key : what the tally calls the policy, "" for today's
+        key : what the tally calls the policy, "" for today's policy
         ad : its only ad, if the rows of this ad alone tell its rate
         """
         if ad is not None:

@@ -199,7 +199,7 @@ class Quotient:
         """How far betting is from refuting a quotient: a function of it, which is 0 or more where
         it is refuted.
 
-        It is the logarithm of the largest capital at the end of a stage, less that of the goal.
+        It is log(largest capital at the end of a stage / goal).
 
         sign : 1 to refute that the quotient is this number or less, -1 that it is this number or
             more

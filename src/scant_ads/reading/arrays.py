@@ -36,7 +36,7 @@ def decoded(column):
 
 
 def _of_values(column_type):
-    """The Arrow type of what a column holds, which a dictionary may encode."""
+    """The Arrow type of a column's values, which a dictionary may encode."""
     return column_type.value_type if types.is_dictionary(column_type) else column_type
 
 

@@ -142,7 +142,7 @@ class Tally:
     cells : by policy, its weights and the rewards; "" has the propensities in place of weights
     segments : by policy, sums of w r (for "uniform" r / p, for "" r) in the pieces between `CUTS`,
         whole numbers times 1 / `SCALE`. Where visits have lists of eligible ads, the w of "uniform"
-        is that of showing them with equal probability
+        is 1 / length / p
     lengths : int64 (pieces), the rows of each
     pairs : by two policies, the differences w - v of their weights, and the rewards. If the first
         is "uniform", r / p and r v instead, of rows with a reward, since the number of ads is
@@ -154,8 +154,8 @@ class Tally:
         `policy:NAME` the sum of its weights in rows with the ad, whole numbers times 1 / `SCALE`
     users : sums by user, where they are known, or else by list, where rows are places of lists
     eligible : by ad, the rows in which it could be shown, where visits have lists; else empty
-    explored : by policy and ad, where visits have lists, the sum of what exploration, and
-        "uniform", give the ad, whole numbers times 1 / `SCALE`
+    explored : by policy and ad, where visits have lists, the sum over rows of the probability with
+        which exploration, or "uniform", shows the ad, whole numbers times 1 / `SCALE`
     """
 
     rows: int = 0
