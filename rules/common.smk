@@ -45,6 +45,27 @@ def needs(memory, minutes):
     }
 
 
+def settled_file(wildcards, threads):
+    """The settled study. Snakemake records no parameter that depends on threads: else another study's name would redo
+    the data that studies share."""
+    return SETTLED
+
+
 def limit(name):
     """A limit of the runs of a family, "memory" or "minutes", likewise."""
     return lambda wc, attempt: getattr(PLAN.families[wc.run.split("/")[0]], name) * attempt
+
+
+def own_files(wildcards):
+    """The files of a part of the study's own data set, with sizes of queries beside it, so that an edit reruns jobs."""
+    parts = STUDY["datasets"].get(PLAN.stored(wildcards.dataset).id, {"parts": {}})["parts"]
+    file = str(of_project(parts[wildcards.part]["file"])) if wildcards.part in parts else ""
+    paths = [file, groups_beside(file)] if file else []
+    return [str(path) for path in paths if path and Path(path).is_file()]
+
+
+def runs_to_judge(wildcards):
+    """The files of runs, and of best fixed weights, that the claims on experiments of some kinds are judged on."""
+    experiments, _ = CLAIMS_OF[wildcards.kinds]
+    runs = [file for name in experiments for file in PLAN.run_files(name)]
+    return runs + PLAN.comparator_files(experiments)

@@ -1,14 +1,6 @@
 # From original files, which are checked, to parquet tables, streams, and the logs of each seed.
 
 
-def own_files(wildcards):
-    """The files of a part of the study's own data set, with sizes of queries beside it, so that an edit reruns jobs."""
-    parts = STUDY["datasets"].get(PLAN.stored(wildcards.dataset).id, {"parts": {}})["parts"]
-    file = str(of_project(parts[wildcards.part]["file"])) if wildcards.part in parts else ""
-    paths = [file, groups_beside(file)] if file else []
-    return [str(path) for path in paths if path and Path(path).is_file()]
-
-
 rule data:
     input:
         PLAN.data_tables(),
@@ -32,7 +24,7 @@ rule fetch:
     resources:
         **needs(500, 30),
     params:
-        study=SETTLED,
+        study=settled_file,
         code=code("scant.data.fetch"),
         dataset=DIGESTS.dataset,
     shell:
@@ -53,7 +45,7 @@ rule convert:
     resources:
         **needs(2000, 5),
     params:
-        study=SETTLED,
+        study=settled_file,
         code=code("scant.data.fetch", "scant.data.tables"),
         dataset=DIGESTS.dataset,
         reader=DIGESTS.reader,
@@ -75,7 +67,7 @@ rule make_stream:
     resources:
         **needs(2000, 5),
     params:
-        study=SETTLED,
+        study=settled_file,
         code=code("scant.data.packing"),
         settings=DIGESTS.stream,
     shell:
@@ -93,7 +85,7 @@ rule simulate:
     resources:
         **needs(2500, 5),
     params:
-        study=SETTLED,
+        study=settled_file,
         code=code("scant.data.simulated"),
         settings=DIGESTS.stream,
     shell:
@@ -112,7 +104,7 @@ rule campaign:
     resources:
         **needs(2000, 5),
     params:
-        study=SETTLED,
+        study=settled_file,
         code=code("scant.bandits.campaigns"),
         settings=DIGESTS.ads_log,
     shell:
@@ -132,7 +124,7 @@ rule make_log:
     resources:
         **needs(2000, 5),
     params:
-        study=SETTLED,
+        study=settled_file,
         code=code("scant.ads.draw"),
         settings=DIGESTS.ads_log,
     shell:
@@ -153,7 +145,7 @@ rule make_click_log:
     resources:
         **needs(2000, 5),
     params:
-        study=SETTLED,
+        study=settled_file,
         code=code("scant.clicklogs.run"),
         settings=DIGESTS.click_log,
     shell:

@@ -38,12 +38,13 @@ for job, targets in PLAN.shown_by.items():
         resources:
             **needs(1500, 10),
         params:
-            study=SETTLED,
+            study=settled_file,
             job=job,
+            # whose folder says where; all outputs would be a command of 1,300 characters
+            first=lambda wildcards, output: output[0],
             digest=lambda wildcards, targets=targets: DIGESTS.shown(targets),
         shell:
-            # The folder of the first output is all that the job reads of them.
-            "scant job show {params.job:q} --study {params.study:q} --output {output[0]:q} 2>&1 | tee {log:q}"
+            "scant job show {params.job:q} --study {params.study:q} --output {params.first:q} 2>&1 | tee {log:q}"
 
 
 rule boards:
@@ -59,7 +60,7 @@ rule boards:
     resources:
         **needs(1000, 5),
     params:
-        study=SETTLED,
+        study=settled_file,
         digest=digest([code("scant.page.boards"), [PLAN.details(name) for name in PLAN.stated]]),
     shell:
         "scant job boards --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

@@ -21,7 +21,7 @@ rule run:
         mem_mb=limit("memory"),
         runtime=limit("minutes"),
     params:
-        study=SETTLED,
+        study=settled_file,
         digest=DIGESTS.run,
     shell:
         "scant job run {wildcards.run:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
@@ -40,7 +40,7 @@ rule best_weights:
     resources:
         **needs(1000, 5),
     params:
-        study=SETTLED,
+        study=settled_file,
         digest=DIGESTS.best_weights,
     shell:
         "scant job best_weights {wildcards.run:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
@@ -57,7 +57,7 @@ rule coverage:
     resources:
         **needs(1000, 5),
     params:
-        study=SETTLED,
+        study=settled_file,
         code=code("scant.ads.coverage"),
         settings=digest([STUDY["coverage"], STUDY["seed"]]),
     shell:

@@ -11,13 +11,6 @@ JUDGING = code("scant.verdict.tables", *selection.modules(CLAIMS))
 JUDGED = digest([json.dumps([STUDY, CLAIMS]), JUDGING])
 
 
-def runs_to_judge(wildcards):
-    """The files of runs, and of best fixed weights, that the claims on experiments of some kinds are judged on."""
-    experiments, _ = CLAIMS_OF[wildcards.kinds]
-    runs = [file for name in experiments for file in PLAN.run_files(name)]
-    return runs + PLAN.comparator_files(experiments)
-
-
 # Claims are judged as the runs that they need come, and then gathered. A change of what they are judged on redoes
 # both, since files of judged claims do not stay.
 rule judge:
@@ -34,7 +27,7 @@ rule judge:
     resources:
         **needs(1500, 5),
     params:
-        study=SETTLED,
+        study=settled_file,
         digest=JUDGED,
     shell:
         "scant job judge {wildcards.kinds:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
@@ -57,7 +50,7 @@ rule claims:
     resources:
         **needs(1000, 5),
     params:
-        study=SETTLED,
+        study=settled_file,
         digest=JUDGED,
     shell:
         "scant job claims --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
@@ -84,7 +77,7 @@ rule report:
     resources:
         **needs(1000, 5),
     params:
-        study=SETTLED,
+        study=settled_file,
         code=code(*REPORT, *selection.modules(CLAIMS)),
         made_by=code(*(name for names in manifest.modules(PLAN, CLAIMS).values() for name in names)),
         texts=digest([sha256(file) for file in ASSETS]),

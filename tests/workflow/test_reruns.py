@@ -74,6 +74,11 @@ def test_a_second_run_does_nothing_after_a_touch_nor_after_edits_that_change_no_
     assert "Nothing to be done" in finished.snakemake("--cores", 2)
 
 
+def test_another_study_with_the_same_data_redoes_none_of_it(finished):
+    shared = "results/data/tables/digits/test.parquet"
+    assert finished.jobs(shared, study=None) == {}  # of the default study
+
+
 # What the killed run was asked for: a table and a figure, and all that these need, from files that
 # are fetched to draws, runs and a study of bounds.
 ASKED = ["results/tiny/tables/games.csv", "results/tiny/figures/figure-logs.svg"]
