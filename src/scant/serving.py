@@ -89,7 +89,8 @@ def load() -> bool:
 class Server:
     """Forks jobs for clients; see `serve`.
 
-    own : this process as a `client.request`, whose folder, umask and environment jobs must share
+    own : the bytes that `client.request` makes for this process; jobs must have the same folder,
+        umask and environment
     """
 
     def __init__(self, listening: socket.socket, own: bytes):

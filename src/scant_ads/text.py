@@ -73,12 +73,12 @@ def aligned(cells: list[tuple[str, ...]]) -> list[str]:
 
 
 def drifts(row: Mapping) -> bool:
-    """Whether the rate of a policy drifts."""
+    """Whether a policy's row says that its rate drifts: the p-value is below `DRIFTS`, not NaN."""
     return row["drift"] < DRIFTS
 
 
 def falls(row: Mapping) -> bool:
-    """Whether the lift of a policy falls over the log."""
+    """Whether a policy's row says that its lift falls: the p-value is below `DRIFTS`, not NaN."""
     return row["lift_fall"] < DRIFTS
 
 

@@ -56,10 +56,11 @@ PRINTED = ("hotel", "bank-1")  # the campaigns of Table 5.2
 
 
 def ctrs(traces: pd.DataFrame) -> pd.DataFrame:
-    """One row for each fit, seed and epsilon, with the columns of the traces and three more.
+    """One row for each fit, seed and epsilon (NaN without exploration): the columns of the traces,
+    but `ctr` and `of` in place of `estimate` and `estimator`.
 
-    `ctr` is NaN if the true CTR is not known and there is no estimate; `of` says which CTR it is;
-    `shown` is the estimate from the test log.
+    `ctr` is the true CTR, else an estimate, else NaN; `of` says which; `shown`, one more column, is
+    the estimate from the test log.
     """
     frame = _distinct(traces)
     frame = frame[frame["estimator"].isin(CTRS)].sort_values("estimate", key=pd.isna, kind="stable")

@@ -83,7 +83,7 @@ def label_text(text: str) -> str:
 
 
 def _numbers(path, fields: list[bytes], number: int) -> np.ndarray:
-    """The features of one line as float32; a DataError that names the first bad field."""
+    """The features of one line as float32. Raises a DataError that names the first bad field."""
     values = []
     for index, field in enumerate(fields, start=1):
         reason = "is not a number"

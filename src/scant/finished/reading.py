@@ -218,7 +218,8 @@ def _rounded(text: str, significant: int | None) -> str:
 
 
 def manifest_of(folder: Path) -> dict:
-    """The manifest of a study, empty if there is none. The files that are compared have to fit it.
+    """The manifest of a study, empty if there is none. Each file under `files`, which a comparison
+    of studies reads, has to have the checksum there.
 
     Raises
     ------

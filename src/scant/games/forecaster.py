@@ -17,12 +17,12 @@ class Forecaster(Player):
     Cesa-Bianchi, Lugosi & Stoltz 2006, Figure 1), for any loss and any k with which it is globally
     observable, and up to 5 items.
 
-    With probability gamma it explores: it shows a top set drawn uniformly, in the ranking of it
-    that has the largest weight. Else it draws a ranking in proportion to the weights. If it shows a
-    top set a, which happens with probability P(a), and sees feedback g, the weight of ranking i is
-    multiplied by `exp(-eta V[a, g, i] / P(a))`, where V are the estimators of the cell
-    (`scant.games.cells.Cell.estimators`). Where all items are seen there is a single top set, and
-    no exploration.
+    With probability gamma it explores: it draws a top set uniformly and shows, of the rankings with
+    this set on top, the one with the largest weight. Else it draws a ranking in proportion to the
+    weights. If it shows a top set a, which happens with probability P(a), and sees feedback g, the
+    weight of ranking i is multiplied by `exp(-eta V[a, g, i] / P(a))`, where V are the estimators
+    of the cell (`scant.games.cells.Cell.estimators`). Where all items are seen there is a single
+    top set, and no exploration.
 
     The bound is `game_bounds.forecaster`. It is of the order T^(2/3), or T^(1/2) where all items
     are seen, against any sequence of relevances that does not depend on the learner's draws.

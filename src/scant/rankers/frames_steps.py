@@ -102,7 +102,7 @@ def _words(
 def seen_words(objective: str, way: str, gamma: float) -> str:
     """The loss that a learner of the kind `seen` descends on, in words.
 
-    gamma : its probability of exploring, or the constant in front of it
+    gamma : its probability of exploring, named if `way` is `AS_SEEN`
     objective : the surrogate, a key of `OBJECTIVES`
     way : how its loss is taken from what was seen, in words
     """

@@ -171,12 +171,12 @@ def _identity(key: tuple, group: pd.DataFrame, details: dict) -> dict:
 def regrets(
     traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Traces, on reported seeds, of learners that a surrogate judges, with three more columns:
-    `regret`, `gap`, and `end`, the run's last round.
+    """Traces, on reported seeds and at tuned rates, of learners that a surrogate judges, with three
+    more columns: `regret`, `gap`, and `end`, the run's last round.
 
-    The regret is the surrogate loss minus the loss of the best fixed weights. The true regret may
-    be larger by at most the gap. It is NaN in runs that failed, and where `comparators` lack the
-    judge, stream, seed and round.
+    The regret is the surrogate loss minus the loss of the best fixed weights; it is NaN in runs
+    that failed. The true regret may be larger by at most the gap. Both are NaN where `comparators`
+    lack the judge, stream, seed and round.
 
     details : by experiment, its settings
     comparators : the losses of the best fixed weights, see `read_comparators`; none by default

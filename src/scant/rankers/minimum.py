@@ -42,7 +42,10 @@ class Total:
         )
 
     def evaluate(self, weights: np.ndarray, smoothing: float = 1.0) -> Evaluation:
-        """F at `weights` (d)."""
+        """F at `weights` (d), its gradient, and what bounds its minimum.
+
+        smoothing : the width over which RankSVM's hinges are smoothed
+        """
         gradient = np.empty(len(weights))
         sums = self.kernel.total(
             self.queries,

@@ -223,9 +223,9 @@ def edge(best: str, means: pd.Series) -> str:
     better.
 
     "largest of 5", for instance; "" for a rate within the grid, for one that is not a number, and
-    where the grid is `FLAT` at its end. A setting that is chosen with the rate, such as a
-    probability of exploring, has an edge, too ("least exploring of 3"): of the rates at the
-    setting's best value, of the setting at the best rate.
+    where the mean at the end is above its neighbour's by `FLAT` at most. A setting that is chosen
+    with the rate, such as a probability of exploring, has an edge, too ("least exploring of 3"): of
+    the rates at the setting's best value, of the setting at the best rate.
 
     means : by rate, as text, the means that the rate was chosen by
     """

@@ -28,8 +28,8 @@ def dudley(covering: Callable, n: float, largest: float) -> float:
 
 
 def dudley_l2(n: float, problem: Problem) -> float:
-    """The empirical Rademacher complexity of the losses of F2, by (4.6) and Proposition 3 without a
-    shortcut, exactly.
+    """The upper bound (4.6) on the empirical Rademacher complexity of the losses of F2 from n
+    queries, with Proposition 3's covering numbers and its integral in closed form.
 
     Losses are counted from those at w = 0, which changes no Rademacher complexity. The largest loss
     is then B or G W R_X, whichever is less (`largest_loss` and `scale` of the problem). Corollary

@@ -362,7 +362,7 @@ def _cell_named(reading: Reading, cell: Cell | None, study: dict) -> str:
 
 
 def _title(cell: Cell, study: dict) -> str:
-    """The title of a cell's place."""
+    """The title of the stream, game or log that a cell of a claim is about."""
     if not cell.experiment:  # rows of a table, or kinds of logs in the study of bounds
         return cell.stream
     places = study[families.of(study["experiments"][cell.experiment]).place.key]

@@ -296,13 +296,15 @@ class Showings:
 def problem(
     showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK
 ) -> Problem | None:
-    """The error that ads are shown more often than their propensities allow; None if all may be
-    right. It names the ad and group with the largest e-value.
+    """The error that ads are not shown as their propensities say; None if all may be right.
+
+    An ad shown too often is found by e-values: the error names the ad and group with the largest.
+    With one visit a user, `mismatch` finds, too, an ad that is shown too seldom.
 
     Visits of one user may get the same ad by one draw. If a user makes m visits at most, the
     e-value of all rows is a product of m e-values, each of one visit of each user. Their geometric
-    mean is an e-value. The error is of kind `SCHEDULE` if the group is of rows that follow each
-    other, which is left out where their order is unknown.
+    mean is an e-value. Groups of rows that follow each other, whose error is of kind `SCHEDULE`,
+    are tested only where the order of rows is known.
 
     most_visits : m
     rounded : the relative error that propensities may have

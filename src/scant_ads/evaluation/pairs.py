@@ -46,8 +46,9 @@ def pairs(
 ) -> list[dict]:
     """Which is better of each pair of policies.
 
-    bounds : by pair, the difference of CTRs, first - second, by estimate, and its `lifts.Bounds`
-    rows : of the log
+    bounds : for each pair (first, second), the estimate of first CTR - second CTR, and its
+        `lifts.Bounds`
+    rows : how many rows the log has
 
     Returns
     -------
