@@ -8,10 +8,8 @@
 # idle at the end.
 
 
-# To hold its limit of 100 jobs a second, Snakemake looks at all ready jobs again a second after each look, and each job
-# that ends adds a look: after a few hundred jobs it does little else. Cores, or the cluster, are limit enough.
 onstart:
-    workflow.scheduler.job_rate_limiter = None
+    lift_rate_limit()
     serving.start(workflow)
 
 
