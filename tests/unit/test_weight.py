@@ -35,7 +35,7 @@ CODE = {
     "theory": 12_900,
     "verdict": 18_750,  # worth of lists, of ranks and of starts
 }
-# priorities and params explained, what Snakemake hides has functions; claims on memory, judged lists
+# params explained, what Snakemake hides has functions; claims on memory, judged lists
 LINES = {"rules": 580, "claims": 3_150}
 TOKENS = {"tests": 432_030}  # lists, logs, judges, starts, memory, wheels, LaTeX, headings
 WORDS = {"documents": 33_000}  # README and docs, no marks; folders' names; judged.md, reviewers.md
