@@ -43,7 +43,7 @@ def module_prefix():
 
 
 def plans():
-    """Whether this process plans the study, unlike the Snakemake of a job on a cluster. It goes once that is documented."""
+    """Whether this process plans the study, unlike the Snakemake of a job on a cluster. It goes once documented."""
     return workflow.is_main_process
 
 
