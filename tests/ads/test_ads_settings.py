@@ -39,7 +39,7 @@ def test_the_largest_confidence_has_bounds():
     [
         ({"looks": True}, "`looks` is True"),
         ({"looks": 2.5}, "`looks` is 2.5"),
-        ({"baseline": 0}, "`baseline` is 0; it"),
+        ({"baseline": 0}, "`baseline`: 0 is no text"),
         ({"least_propensity": True}, "`least_propensity` is True; a propensity is"),
         ({"seed": 1.5}, "seed is 1.5"),
     ],
