@@ -2,9 +2,6 @@
 
 from scant.declare.families import Answer, Question
 
-CHANGED = ("lowers regret", "raises regret")
-WITHIN = "by more than 0.05 of the exponent"
-
 FIXED_ITEMS = (
     Question(
         "fixed-items",
@@ -21,18 +18,23 @@ FIXED_ITEMS = (
         ),
         (
             Answer("items-more-seen", "seeing more items", "lowers regret", "raises regret"),
-            Answer("items-full-better", "seeing all items in place of the top one", *CHANGED),
+            Answer(
+                "items-full-better",
+                "seeing all items in place of the top one",
+                "lowers regret",
+                "raises regret",
+            ),
             Answer(
                 "items-rate",
                 "top-1 regret",
-                "grows as T^(2/3) or slower, within 0.05",
-                "grows faster than T^(2/3), by over 0.05",
+                "grows as T^(2/3 + 0.05) at most",
+                "grows faster than T^(2/3 + 0.05)",
             ),
             Answer(
                 "choice-rate",
                 "OnlineRank's regret",
-                "grows as T^(1/2) or slower, within 0.05",
-                "grows faster than T^(1/2), by over 0.05",
+                "grows as T^(1/2 + 0.05) at most",
+                "grows faster than T^(1/2 + 0.05)",
             ),
         ),
     ),

@@ -18,14 +18,14 @@ GENERALISATION = (
             Answer(
                 "generalisation-length-no-growth",
                 "ListNet's and SmoothDCG's excess risk",
-                "is flat in length, within 0.05",
-                "grows with length, by over 0.05",
+                "grows as length^0.05 at most",
+                "grows faster than length^0.05",
             ),
             Answer(
                 "generalisation-optimistic",
                 "without noise, excess risk",
-                "falls at least as 1/n, within 0.05",
-                "falls slower than 1/n, by over 0.05",
+                "falls as n^(-1 + 0.05) or faster",
+                "falls slower than n^(-1 + 0.05)",
             ),
         ),
     ),
